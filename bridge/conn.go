@@ -1,0 +1,217 @@
+package bridge
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync"
+
+	"golang.org/x/sys/unix"
+	"google.golang.org/protobuf/proto"
+
+	"outrider/bridge/wire"
+)
+
+const (
+	// maxDatagram is the largest frame sent as one datagram: below the kernel's default socket buffer (212,992 bytes), which also
+	// pays for its own bookkeeping. A larger frame rides in a memfd.
+	maxDatagram = 150 << 10
+	// maxDescriptors is the kernel's limit for one message (SCM_MAX_FD in include/net/scm.h).
+	maxDescriptors = 253
+	// maxSpilled bounds what one frame may make the receiver allocate.
+	maxSpilled = 256 << 20
+)
+
+// ErrFrame says that a peer broke the framing; the connection is of no use any more.
+var ErrFrame = errors.New("bridge: broken frame")
+
+// Conn carries frames and file descriptors over a SOCK_SEQPACKET socket: one frame, one datagram.
+// Send may be called by many goroutines; Receive by one.
+type Conn struct {
+	socket *net.UnixConn
+
+	sending sync.Mutex // guards scratch
+	scratch []byte
+
+	datagram []byte
+	control  []byte
+}
+
+// NewConn takes ownership of a connected SOCK_SEQPACKET descriptor.
+func NewConn(fd int) (*Conn, error) {
+	file := os.NewFile(uintptr(fd), "outrider")
+	if file == nil {
+		return nil, fmt.Errorf("bridge: descriptor %d is not open", fd)
+	}
+	defer file.Close() // FileConn has its own duplicate
+	conn, err := net.FileConn(file)
+	if err != nil {
+		return nil, fmt.Errorf("bridge: descriptor %d is not a socket: %w", fd, err)
+	}
+	socket, ok := conn.(*net.UnixConn)
+	if !ok {
+		conn.Close()
+		return nil, fmt.Errorf("bridge: descriptor %d is not a unix socket", fd)
+	}
+	return newConn(socket), nil
+}
+
+func newConn(socket *net.UnixConn) *Conn {
+	return &Conn{
+		socket:   socket,
+		datagram: make([]byte, maxDatagram+4096),
+		control:  make([]byte, unix.CmsgSpace(maxDescriptors*4)),
+	}
+}
+
+// Send writes one frame with its descriptors, which stay the caller's. It blocks while the peer's buffer is full.
+func (c *Conn) Send(frame *wire.Frame, fds ...int) error {
+	if len(fds) > maxDescriptors-1 {
+		return fmt.Errorf("bridge: %d descriptors in one frame, the limit is %d", len(fds), maxDescriptors-1)
+	}
+	c.sending.Lock()
+	defer c.sending.Unlock()
+	data, err := proto.MarshalOptions{}.MarshalAppend(c.scratch[:0], frame)
+	if err != nil {
+		return fmt.Errorf("bridge: encode frame: %w", err)
+	}
+	c.scratch = data[:0]
+	if len(data) > maxDatagram {
+		return c.sendSpilled(data, fds)
+	}
+	return c.write(data, fds)
+}
+
+func (c *Conn) sendSpilled(data []byte, fds []int) error {
+	body, err := memfd("outrider-frame", data)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(body)
+	c.scratch = nil
+	head, err := proto.Marshal(&wire.Frame{Body: &wire.Frame_Spilled{Spilled: &wire.Spilled{Bytes: uint64(len(data))}}})
+	if err != nil {
+		return err
+	}
+	return c.write(head, append([]int{body}, fds...))
+}
+
+func (c *Conn) write(data []byte, fds []int) error {
+	var rights []byte
+	if len(fds) > 0 {
+		rights = unix.UnixRights(fds...)
+	}
+	_, _, err := c.socket.WriteMsgUnix(data, rights, nil)
+	return err
+}
+
+func memfd(name string, data []byte) (int, error) {
+	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	if err != nil {
+		return -1, fmt.Errorf("bridge: memfd for a frame of %d bytes: %w", len(data), err)
+	}
+	for offset := 0; offset < len(data); {
+		n, err := unix.Pwrite(fd, data[offset:], int64(offset))
+		if err != nil {
+			unix.Close(fd)
+			return -1, fmt.Errorf("bridge: write a frame of %d bytes: %w", len(data), err)
+		}
+		offset += n
+	}
+	return fd, nil
+}
+
+// Receive reads the next frame. The descriptors are the caller's to close. io.EOF: the peer has closed.
+func (c *Conn) Receive() (*wire.Frame, []int, error) {
+	n, rights, flags, _, err := c.socket.ReadMsgUnix(c.datagram, c.control)
+	if err != nil {
+		return nil, nil, err
+	}
+	fds, err := descriptors(c.control[:rights])
+	if err != nil {
+		return nil, nil, err
+	}
+	if n == 0 {
+		closeAll(fds)
+		return nil, nil, io.EOF
+	}
+	if flags&(unix.MSG_TRUNC|unix.MSG_CTRUNC) != 0 {
+		closeAll(fds)
+		return nil, nil, fmt.Errorf("%w: datagram or descriptors cut short", ErrFrame)
+	}
+	frame := &wire.Frame{}
+	if err := proto.Unmarshal(c.datagram[:n], frame); err != nil {
+		closeAll(fds)
+		return nil, nil, fmt.Errorf("%w: %w", ErrFrame, err)
+	}
+	spilled := frame.GetSpilled()
+	if spilled == nil {
+		return frame, fds, nil
+	}
+	frame, err = readSpilled(spilled.GetBytes(), fds)
+	if err != nil {
+		closeAll(fds)
+		return nil, nil, err
+	}
+	unix.Close(fds[0])
+	return frame, fds[1:], nil
+}
+
+func readSpilled(size uint64, fds []int) (*wire.Frame, error) {
+	if len(fds) == 0 || size > maxSpilled {
+		return nil, fmt.Errorf("%w: spilled frame of %d bytes with %d descriptors", ErrFrame, size, len(fds))
+	}
+	var stat unix.Stat_t
+	if err := unix.Fstat(fds[0], &stat); err != nil || uint64(stat.Size) < size {
+		return nil, fmt.Errorf("%w: spilled frame of %d bytes in a descriptor of %d", ErrFrame, size, stat.Size)
+	}
+	data := make([]byte, size)
+	for offset := 0; offset < len(data); {
+		n, err := unix.Pread(fds[0], data[offset:], int64(offset))
+		if err != nil || n == 0 {
+			return nil, fmt.Errorf("%w: spilled frame ends at byte %d of %d", ErrFrame, offset, size)
+		}
+		offset += n
+	}
+	frame := &wire.Frame{}
+	if err := proto.Unmarshal(data, frame); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrFrame, err)
+	}
+	return frame, nil
+}
+
+func descriptors(control []byte) ([]int, error) {
+	if len(control) == 0 {
+		return nil, nil
+	}
+	messages, err := unix.ParseSocketControlMessage(control)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrFrame, err)
+	}
+	var fds []int
+	for i := range messages {
+		got, err := unix.ParseUnixRights(&messages[i])
+		if err != nil {
+			continue // credentials or another kind that nobody asked for
+		}
+		fds = append(fds, got...)
+	}
+	for _, fd := range fds {
+		unix.CloseOnExec(fd)
+	}
+	return fds, nil
+}
+
+// Close ends the connection; a blocked Receive returns.
+func (c *Conn) Close() error { return c.socket.Close() }
+
+func closeAll(fds []int) {
+	for _, fd := range fds {
+		unix.Close(fd)
+	}
+}
+
+// CloseDescriptors closes what Receive handed out and nobody took over.
+func CloseDescriptors(fds []int) { closeAll(fds) }

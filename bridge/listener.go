@@ -1,0 +1,102 @@
+package bridge
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Host names what two processes must share so that an abstract unix socket of one reaches the other: the kernel's boot and the
+// network namespace.
+func Host() (string, error) {
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return "", fmt.Errorf("bridge: host identity: %w", err)
+	}
+	namespace, err := os.Readlink("/proc/self/ns/net")
+	if err != nil {
+		return "", fmt.Errorf("bridge: host identity: %w", err)
+	}
+	return strings.TrimSpace(string(boot)) + "/" + namespace, nil
+}
+
+// Listener accepts connections of other sidecars of the same user on this host. Its socket is abstract: it has no file, so nothing
+// is left to sweep however the process ends.
+type Listener struct {
+	inner *net.UnixListener
+	name  string
+}
+
+// Listen opens an endpoint whose name nobody can guess or take beforehand.
+func Listen() (*Listener, error) {
+	var random [16]byte
+	if _, err := rand.Read(random[:]); err != nil {
+		return nil, err
+	}
+	name := "outrider/" + hex.EncodeToString(random[:])
+	inner, err := net.ListenUnix("unixpacket", &net.UnixAddr{Name: "@" + name, Net: "unixpacket"})
+	if err != nil {
+		return nil, fmt.Errorf("bridge: listen: %w", err)
+	}
+	return &Listener{inner: inner, name: name}, nil
+}
+
+// Name is what Dial takes; it travels in wire.Endpoint.
+func (l *Listener) Name() string { return l.name }
+
+// Accept waits for a peer of the same user; others are turned away without an answer.
+func (l *Listener) Accept() (*Conn, error) {
+	for {
+		socket, err := l.inner.AcceptUnix()
+		if err != nil {
+			return nil, err
+		}
+		if sameUser(socket) != nil {
+			socket.Close()
+			continue
+		}
+		return newConn(socket), nil
+	}
+}
+
+// Close stops Accept.
+func (l *Listener) Close() error { return l.inner.Close() }
+
+// Dial connects to a Listener of the same user on this host.
+func Dial(name string) (*Conn, error) {
+	socket, err := net.DialUnix("unixpacket", nil, &net.UnixAddr{Name: "@" + name, Net: "unixpacket"})
+	if err != nil {
+		return nil, fmt.Errorf("bridge: dial: %w", err)
+	}
+	if err := sameUser(socket); err != nil {
+		socket.Close()
+		return nil, err
+	}
+	return newConn(socket), nil
+}
+
+func sameUser(socket *net.UnixConn) error {
+	raw, err := socket.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var peer *unix.Ucred
+	var failure error
+	if err := raw.Control(func(fd uintptr) {
+		peer, failure = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+	}); err != nil {
+		return err
+	}
+	if failure != nil {
+		return failure
+	}
+	if own := os.Geteuid(); int(peer.Uid) != own {
+		return fmt.Errorf("bridge: peer is user %d, this is user %d", peer.Uid, own)
+	}
+	return nil
+}
