@@ -1,0 +1,108 @@
+package scheduler
+
+import (
+	"time"
+
+	"outrider/leases"
+)
+
+// Submission says when executing capacity is free again.
+type Submission uint8
+
+const (
+	// BySample frees one place when one sample is done.
+	BySample Submission = iota
+	// ByGroup frees a group's places when the whole group is terminal.
+	ByGroup
+)
+
+// Order says which completed groups a take gets.
+type Order uint8
+
+const (
+	// FIFO gives the oldest completed first.
+	FIFO Order = iota
+	// LIFO gives the newest completed first.
+	LIFO
+)
+
+// Stale says what becomes of a group beyond the staleness bound.
+type Stale uint8
+
+const (
+	// StaleRequeue returns the pristine rows to the source.
+	StaleRequeue Stale = iota
+	// StaleDrop settles the group as discarded, reason "stale".
+	StaleDrop
+)
+
+// Full says what happens to a finished group when the buffer is full.
+type Full uint8
+
+const (
+	// FullBlock keeps it TERMINAL until a place is free.
+	FullBlock Full = iota
+	// FullEvict requeues the stalest buffered group to make room.
+	FullEvict
+)
+
+// NoBound switches the staleness filter off.
+const NoBound int64 = -1
+
+// Limits are the four bounds. 0 means: derive it (New documents the formulas). Negative is refused.
+type Limits struct {
+	// Executing bounds EXECUTING samples that are not reported done.
+	Executing int64
+	// Retained bounds groups between their reservation and their settlement.
+	Retained int64
+	// Completed bounds COMPLETED and LEASED groups.
+	Completed int64
+	// Bytes bounds the bytes written or promised on each host; 0 is no bound.
+	Bytes int64
+}
+
+// Policy is what the user chooses.
+type Policy struct {
+	Submission Submission
+	Order      Order
+	// MaxStaleness is the largest allowed difference between the announced version and the oldest version used
+	// anywhere in a group; NoBound for none. 0 is strict on-policy.
+	MaxStaleness int64
+	Stale        Stale
+	Full         Full
+	// MaxAttempts is how many data attempts a group has before it is parked as failed; 0 means 3.
+	MaxAttempts int
+	// MaxFailed ends the run when that many groups have failed; 0 means 1 % of the source, at least 1.
+	MaxFailed int64
+	// RefuseRewind refuses a trainer whose weights are older than the last commit, instead of rewinding.
+	RefuseRewind bool
+}
+
+// Config is all that a life of the owner starts with.
+type Config struct {
+	Source leases.Source
+	// GroupSize is the number of parent slots (samples) of one prompt group, at least 1.
+	GroupSize int
+	// BatchGroups is the number of groups in one lease, at least 1.
+	BatchGroups int
+	// Prefetch is how many leases may be open beside the one that trains; 0 means 1, negative means none.
+	Prefetch int
+	Limits   Limits
+	Policy   Policy
+	// Unowned is ownership="none": a take is final, nothing is leased, replayed after a loss, or rewound.
+	Unowned bool
+	// Owner is the session of this life of the owner: random, never 0.
+	Owner leases.Session
+	// State is the base of a first life (what State gave); nil starts fresh. A later life uses it as one more
+	// witness of the base.
+	State []byte
+	// Recover marks a later life: nothing is granted until base and log are learned from the members.
+	Recover bool
+	// JoinWindow is how long a later life waits, from its first Advance, for inventories to adopt before it
+	// replays what nobody brought; 0 means 5 s.
+	JoinWindow time.Duration
+	// CloseGrace bounds how long Close and the end of a failed run wait for cancelled executions; 0 means 10 s.
+	CloseGrace time.Duration
+	// Verify recounts everything after every event and panics on a mismatch (OUTRIDER_VERIFY).
+	Verify bool
+}

@@ -1,0 +1,123 @@
+package scheduler
+
+import "outrider/leases"
+
+// Effect is something for the owner loop to carry out. Effects are to be carried out in order.
+type Effect interface{ effect() }
+
+// Ticket is the caller's name for one waiting call. Every waiting call is answered by exactly one Answer.
+type Ticket uint64
+
+// Assignment is what a worker needs to run one execution.
+type Assignment struct {
+	Receipt leases.Receipt
+	// Row is the index of the group's prompt in the source, 0..Source.Len-1.
+	Row int64
+	// GroupSize samples are to be made; sample i has the index Receipt.Group*GroupSize + i.
+	GroupSize int
+	// Version is the announced weight version at dispatch.
+	Version int64
+}
+
+type (
+	// Grant gives one execution to one worker. The same receipt may be granted again after a reconnection.
+	Grant struct {
+		Session    leases.Session
+		Assignment Assignment
+	}
+	// Cancel asks a worker to end an execution; it still must report Terminal (which may be refused as stale,
+	// and then only gives its places back).
+	Cancel struct {
+		Session leases.Session
+		Receipt leases.Receipt
+	}
+	// Release says that the data of one terminal receipt is not needed any more, and that its holder can forget
+	// the receipt.
+	Release struct {
+		Holder  leases.Session
+		Receipt leases.Receipt
+		Handle  leases.Handle
+	}
+	// Append gives a log entry to trainers; each answers by Scheduler.Appended.
+	Append struct {
+		Sessions []leases.Session
+		Entry    Entry
+	}
+	// SetBase replaces the base and drops every entry up to and including Index. It needs no answer.
+	SetBase struct {
+		Sessions []leases.Session
+		R        int64
+		Index    uint64
+		State    []byte
+	}
+	// Answer ends a waiting call. Exactly one of Value and Err is set; Value's type is the call's.
+	Answer struct {
+		Ticket Ticket
+		Value  any
+		Err    error
+	}
+	// NewTerm tells all members that this owner raised its term; members refuse lower terms from then on.
+	NewTerm struct{ Term leases.Term }
+	// NewTimeline tells all members that the run rewound (or that a later life has learned its timeline):
+	// receipts of other timelines are void, and Version is what the trainers hold now.
+	NewTimeline struct {
+		Timeline leases.Timeline
+		Version  int64
+		// LastRollout is the last committed rollout, -1 for none.
+		LastRollout int64
+	}
+	// Announced tells all members the announced version.
+	Announced struct{ Version int64 }
+	// Committed tells the ranks that admitted that the batch is theirs to train.
+	Committed struct {
+		Sessions  []leases.Session
+		Admission uint64
+		Rollout   int64
+	}
+	// Revoked tells holder and ranks of a lease that it was rolled back, before any Answer that depends on it.
+	Revoked struct {
+		Sessions  []leases.Session
+		Admission uint64
+		Rollout   int64
+		Err       error
+	}
+	// Expel ends a member's session: it was fenced or refused after it attached. It is already detached.
+	Expel struct {
+		Session leases.Session
+		Err     error
+	}
+	// Log is one event that a person would ask about.
+	Log struct {
+		Level Level
+		Msg   string
+		// KV alternates keys (string) and values.
+		KV []any
+	}
+	// Ended says that the run is over and that no effect follows: nil after a close or the end of a finite source.
+	Ended struct{ Err error }
+)
+
+// Level is the severity of a Log effect.
+type Level uint8
+
+// Levels of Log.
+const (
+	Info Level = iota
+	Warn
+	Error
+)
+
+func (Grant) effect()       {}
+func (Cancel) effect()      {}
+func (Release) effect()     {}
+func (Append) effect()      {}
+func (SetBase) effect()     {}
+func (Answer) effect()      {}
+func (NewTerm) effect()     {}
+func (NewTimeline) effect() {}
+func (Announced) effect()   {}
+func (Committed) effect()   {}
+func (Revoked) effect()     {}
+func (Expel) effect()       {}
+func (Log) effect()         {}
+func (Ended) effect()       {}

@@ -1,0 +1,85 @@
+package scheduler
+
+import "outrider/leases"
+
+// Member is one attaching session with the roles it plays. One session may play several.
+type Member struct {
+	Session leases.Session
+	// Host names the machine; byte bounds are per host.
+	Host string
+	// Name is for messages only (actor, pid).
+	Name string
+	// KnownTerm is the highest term the member has seen; zero when it has seen none.
+	KnownTerm leases.Term
+	// LookedUp says that the member dialled this owner as the one the name directory has just given it.
+	LookedUp bool
+	Worker   *WorkerRole
+	Trainer  *TrainerRole
+	// Client is a member that only consumes (a driver).
+	Client bool
+}
+
+// WorkerRole is a member that runs trajectories.
+type WorkerRole struct {
+	// Slots is how many samples it runs at once, at least 1.
+	Slots int
+	// Engine says that it holds serving weights itself, so it must confirm versions.
+	Engine bool
+	// Confirmed is the version it confirmed last and Timeline that in which it did (as Confirm answered);
+	// a zero timeline means that it never confirmed, which counts as version 0, the initial weights.
+	Confirmed int64
+	Timeline  leases.Timeline
+	// Inventory is what it runs and what it has finished and not yet been told to release.
+	Inventory []Held
+}
+
+// Held is one entry of a worker's inventory.
+type Held struct {
+	Receipt leases.Receipt
+	// Version is the Assignment's.
+	Version int64
+	// Done is how many of its slots were reported done.
+	Done int
+	// Outcome is nil while the execution runs.
+	Outcome *leases.Outcome
+}
+
+// TrainerRole is one trainer rank.
+type TrainerRole struct {
+	// Role is for example "actor" or "critic".
+	Role       string
+	Rank       int
+	WorldSize  int
+	Generation int64
+	// StateAt is the last rollout that its parameters contain, -1 for none. A session that has been attached
+	// before says the last rollout whose commit it was answered.
+	StateAt int64
+	// Base and Log are what SetBase and Append gave it; nil in a process that never had them.
+	Base []byte
+	Log  []Entry
+	// State is what State gave when its checkpoint was written; nil when it has none.
+	State []byte
+}
+
+// Entry is one record of the commit log.
+type Entry struct {
+	// Index rises by one per entry over the whole run.
+	Index uint64
+	// Bytes is opaque to everybody but the ledger.
+	Bytes []byte
+}
+
+// Welcome answers an Attach.
+type Welcome struct {
+	Term leases.Term
+	// Timeline is zero while a later life has not learned its base; a NewTimeline effect follows.
+	Timeline leases.Timeline
+	// Announced is the announced weight version.
+	Announced   int64
+	NextRollout int64
+	GroupSize   int
+	BatchGroups int
+	Unowned     bool
+	// Void lists receipts of the inventory that mean nothing any more: stop them, free their data.
+	Void []leases.Receipt
+}
