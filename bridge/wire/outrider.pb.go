@@ -52,6 +52,7 @@ type Frame struct {
 	//	*Frame_Locate
 	//	*Frame_Located
 	//	*Frame_NewTerm
+	//	*Frame_NewTimeline
 	//	*Frame_End
 	//	*Frame_Fetch
 	//	*Frame_Fetched
@@ -61,6 +62,7 @@ type Frame struct {
 	//	*Frame_Report
 	//	*Frame_Reported
 	//	*Frame_Confirm
+	//	*Frame_Confirmed
 	//	*Frame_Drain
 	//	*Frame_Release
 	//	*Frame_Take
@@ -77,6 +79,7 @@ type Frame struct {
 	//	*Frame_DiscardGroups
 	//	*Frame_SetBase
 	//	*Frame_Append
+	//	*Frame_Committed
 	//	*Frame_GetState
 	//	*Frame_StateBytes
 	//	*Frame_Saved
@@ -282,6 +285,15 @@ func (x *Frame) GetNewTerm() *NewTerm {
 	return nil
 }
 
+func (x *Frame) GetNewTimeline() *NewTimeline {
+	if x != nil {
+		if x, ok := x.Body.(*Frame_NewTimeline); ok {
+			return x.NewTimeline
+		}
+	}
+	return nil
+}
+
 func (x *Frame) GetEnd() *End {
 	if x != nil {
 		if x, ok := x.Body.(*Frame_End); ok {
@@ -358,6 +370,15 @@ func (x *Frame) GetConfirm() *Confirm {
 	if x != nil {
 		if x, ok := x.Body.(*Frame_Confirm); ok {
 			return x.Confirm
+		}
+	}
+	return nil
+}
+
+func (x *Frame) GetConfirmed() *Confirmed {
+	if x != nil {
+		if x, ok := x.Body.(*Frame_Confirmed); ok {
+			return x.Confirmed
 		}
 	}
 	return nil
@@ -502,6 +523,15 @@ func (x *Frame) GetAppend() *Append {
 	if x != nil {
 		if x, ok := x.Body.(*Frame_Append); ok {
 			return x.Append
+		}
+	}
+	return nil
+}
+
+func (x *Frame) GetCommitted() *Committed {
+	if x != nil {
+		if x, ok := x.Body.(*Frame_Committed); ok {
+			return x.Committed
 		}
 	}
 	return nil
@@ -727,6 +757,10 @@ type Frame_NewTerm struct {
 	NewTerm *NewTerm `protobuf:"bytes,27,opt,name=new_term,json=newTerm,proto3,oneof"`
 }
 
+type Frame_NewTimeline struct {
+	NewTimeline *NewTimeline `protobuf:"bytes,31,opt,name=new_timeline,json=newTimeline,proto3,oneof"`
+}
+
 type Frame_End struct {
 	End *End `protobuf:"bytes,28,opt,name=end,proto3,oneof"`
 }
@@ -762,6 +796,10 @@ type Frame_Reported struct {
 
 type Frame_Confirm struct {
 	Confirm *Confirm `protobuf:"bytes,45,opt,name=confirm,proto3,oneof"`
+}
+
+type Frame_Confirmed struct {
+	Confirmed *Confirmed `protobuf:"bytes,48,opt,name=confirmed,proto3,oneof"`
 }
 
 type Frame_Drain struct {
@@ -828,6 +866,10 @@ type Frame_SetBase struct {
 
 type Frame_Append struct {
 	Append *Append `protobuf:"bytes,81,opt,name=append,proto3,oneof"`
+}
+
+type Frame_Committed struct {
+	Committed *Committed `protobuf:"bytes,82,opt,name=committed,proto3,oneof"`
 }
 
 type Frame_GetState struct {
@@ -930,6 +972,8 @@ func (*Frame_Located) isFrame_Body() {}
 
 func (*Frame_NewTerm) isFrame_Body() {}
 
+func (*Frame_NewTimeline) isFrame_Body() {}
+
 func (*Frame_End) isFrame_Body() {}
 
 func (*Frame_Fetch) isFrame_Body() {}
@@ -947,6 +991,8 @@ func (*Frame_Report) isFrame_Body() {}
 func (*Frame_Reported) isFrame_Body() {}
 
 func (*Frame_Confirm) isFrame_Body() {}
+
+func (*Frame_Confirmed) isFrame_Body() {}
 
 func (*Frame_Drain) isFrame_Body() {}
 
@@ -979,6 +1025,8 @@ func (*Frame_DiscardGroups) isFrame_Body() {}
 func (*Frame_SetBase) isFrame_Body() {}
 
 func (*Frame_Append) isFrame_Body() {}
+
+func (*Frame_Committed) isFrame_Body() {}
 
 func (*Frame_GetState) isFrame_Body() {}
 
@@ -2415,8 +2463,7 @@ func (x *TrainerRole) GetLog() []*Entry {
 // What a worker still holds when it joins another life of the owner.
 type Inventory struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Executing     []*Receipt             `protobuf:"bytes,1,rep,name=executing,proto3" json:"executing,omitempty"`
-	Terminal      []*Outcome             `protobuf:"bytes,2,rep,name=terminal,proto3" json:"terminal,omitempty"`
+	Held          []*Held                `protobuf:"bytes,1,rep,name=held,proto3" json:"held,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2451,16 +2498,77 @@ func (*Inventory) Descriptor() ([]byte, []int) {
 	return file_outrider_proto_rawDescGZIP(), []int{21}
 }
 
-func (x *Inventory) GetExecuting() []*Receipt {
+func (x *Inventory) GetHeld() []*Held {
 	if x != nil {
-		return x.Executing
+		return x.Held
 	}
 	return nil
 }
 
-func (x *Inventory) GetTerminal() []*Outcome {
+type Held struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Receipt       *Receipt               `protobuf:"bytes,1,opt,name=receipt,proto3" json:"receipt,omitempty"`
+	Version       int64                  `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"` // the Assignment's
+	Done          uint32                 `protobuf:"varint,3,opt,name=done,proto3" json:"done,omitempty"`       // samples reported done
+	Outcome       *Outcome               `protobuf:"bytes,4,opt,name=outcome,proto3" json:"outcome,omitempty"`  // absent while the execution runs
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Held) Reset() {
+	*x = Held{}
+	mi := &file_outrider_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Held) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Held) ProtoMessage() {}
+
+func (x *Held) ProtoReflect() protoreflect.Message {
+	mi := &file_outrider_proto_msgTypes[22]
 	if x != nil {
-		return x.Terminal
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Held.ProtoReflect.Descriptor instead.
+func (*Held) Descriptor() ([]byte, []int) {
+	return file_outrider_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *Held) GetReceipt() *Receipt {
+	if x != nil {
+		return x.Receipt
+	}
+	return nil
+}
+
+func (x *Held) GetVersion() int64 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+func (x *Held) GetDone() uint32 {
+	if x != nil {
+		return x.Done
+	}
+	return 0
+}
+
+func (x *Held) GetOutcome() *Outcome {
+	if x != nil {
+		return x.Outcome
 	}
 	return nil
 }
@@ -2476,15 +2584,20 @@ type Joined struct {
 	GroupSize        uint32                 `protobuf:"varint,7,opt,name=group_size,json=groupSize,proto3" json:"group_size,omitempty"`
 	BatchGroups      uint32                 `protobuf:"varint,8,opt,name=batch_groups,json=batchGroups,proto3" json:"batch_groups,omitempty"`
 	Ownership        string                 `protobuf:"bytes,9,opt,name=ownership,proto3" json:"ownership,omitempty"`
-	// Workers only: the table of prompts; on the local hop fd 0 is the table itself.
-	Table         *Endpoint `protobuf:"bytes,10,opt,name=table,proto3" json:"table,omitempty"`
+	// Workers only: where the table of prompts is; on the local hop fd 0 is the table itself.
+	Table        *Endpoint  `protobuf:"bytes,10,opt,name=table,proto3" json:"table,omitempty"`
+	TableSegment *SegmentId `protobuf:"bytes,11,opt,name=table_segment,json=tableSegment,proto3" json:"table_segment,omitempty"`
+	// Receipts of the inventory that mean nothing any more.
+	Void []*Receipt `protobuf:"bytes,12,rep,name=void,proto3" json:"void,omitempty"`
+	// False while a later life of the owner has not learned its base; timeline, next_rollout and announced_version follow.
+	Ready         bool `protobuf:"varint,13,opt,name=ready,proto3" json:"ready,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Joined) Reset() {
 	*x = Joined{}
-	mi := &file_outrider_proto_msgTypes[22]
+	mi := &file_outrider_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2496,7 +2609,7 @@ func (x *Joined) String() string {
 func (*Joined) ProtoMessage() {}
 
 func (x *Joined) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[22]
+	mi := &file_outrider_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2509,7 +2622,7 @@ func (x *Joined) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Joined.ProtoReflect.Descriptor instead.
 func (*Joined) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{22}
+	return file_outrider_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Joined) GetMember() uint32 {
@@ -2582,6 +2695,27 @@ func (x *Joined) GetTable() *Endpoint {
 	return nil
 }
 
+func (x *Joined) GetTableSegment() *SegmentId {
+	if x != nil {
+		return x.TableSegment
+	}
+	return nil
+}
+
+func (x *Joined) GetVoid() []*Receipt {
+	if x != nil {
+		return x.Void
+	}
+	return nil
+}
+
+func (x *Joined) GetReady() bool {
+	if x != nil {
+		return x.Ready
+	}
+	return false
+}
+
 type Leave struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -2590,7 +2724,7 @@ type Leave struct {
 
 func (x *Leave) Reset() {
 	*x = Leave{}
-	mi := &file_outrider_proto_msgTypes[23]
+	mi := &file_outrider_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2602,7 +2736,7 @@ func (x *Leave) String() string {
 func (*Leave) ProtoMessage() {}
 
 func (x *Leave) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[23]
+	mi := &file_outrider_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2615,7 +2749,7 @@ func (x *Leave) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Leave.ProtoReflect.Descriptor instead.
 func (*Leave) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{23}
+	return file_outrider_proto_rawDescGZIP(), []int{24}
 }
 
 // Sidecar to shim: the owner of this run is gone; where is it?
@@ -2628,7 +2762,7 @@ type Locate struct {
 
 func (x *Locate) Reset() {
 	*x = Locate{}
-	mi := &file_outrider_proto_msgTypes[24]
+	mi := &file_outrider_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2640,7 +2774,7 @@ func (x *Locate) String() string {
 func (*Locate) ProtoMessage() {}
 
 func (x *Locate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[24]
+	mi := &file_outrider_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2653,7 +2787,7 @@ func (x *Locate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Locate.ProtoReflect.Descriptor instead.
 func (*Locate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{24}
+	return file_outrider_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Locate) GetRun() string {
@@ -2672,7 +2806,7 @@ type Located struct {
 
 func (x *Located) Reset() {
 	*x = Located{}
-	mi := &file_outrider_proto_msgTypes[25]
+	mi := &file_outrider_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2684,7 +2818,7 @@ func (x *Located) String() string {
 func (*Located) ProtoMessage() {}
 
 func (x *Located) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[25]
+	mi := &file_outrider_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2697,7 +2831,7 @@ func (x *Located) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Located.ProtoReflect.Descriptor instead.
 func (*Located) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{25}
+	return file_outrider_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Located) GetAddress() string {
@@ -2716,7 +2850,7 @@ type NewTerm struct {
 
 func (x *NewTerm) Reset() {
 	*x = NewTerm{}
-	mi := &file_outrider_proto_msgTypes[26]
+	mi := &file_outrider_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2728,7 +2862,7 @@ func (x *NewTerm) String() string {
 func (*NewTerm) ProtoMessage() {}
 
 func (x *NewTerm) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[26]
+	mi := &file_outrider_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2741,7 +2875,7 @@ func (x *NewTerm) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NewTerm.ProtoReflect.Descriptor instead.
 func (*NewTerm) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{26}
+	return file_outrider_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *NewTerm) GetTerm() *Term {
@@ -2749,6 +2883,67 @@ func (x *NewTerm) GetTerm() *Term {
 		return x.Term
 	}
 	return nil
+}
+
+// The run went back to the weights of `last_rollout`, or a later life of the owner has learned its timeline.
+type NewTimeline struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Timeline      *Timeline              `protobuf:"bytes,1,opt,name=timeline,proto3" json:"timeline,omitempty"`
+	Version       int64                  `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"`
+	LastRollout   int64                  `protobuf:"varint,3,opt,name=last_rollout,json=lastRollout,proto3" json:"last_rollout,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NewTimeline) Reset() {
+	*x = NewTimeline{}
+	mi := &file_outrider_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NewTimeline) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NewTimeline) ProtoMessage() {}
+
+func (x *NewTimeline) ProtoReflect() protoreflect.Message {
+	mi := &file_outrider_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NewTimeline.ProtoReflect.Descriptor instead.
+func (*NewTimeline) Descriptor() ([]byte, []int) {
+	return file_outrider_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *NewTimeline) GetTimeline() *Timeline {
+	if x != nil {
+		return x.Timeline
+	}
+	return nil
+}
+
+func (x *NewTimeline) GetVersion() int64 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+func (x *NewTimeline) GetLastRollout() int64 {
+	if x != nil {
+		return x.LastRollout
+	}
+	return 0
 }
 
 // The run is over for this member.
@@ -2761,7 +2956,7 @@ type End struct {
 
 func (x *End) Reset() {
 	*x = End{}
-	mi := &file_outrider_proto_msgTypes[27]
+	mi := &file_outrider_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2773,7 +2968,7 @@ func (x *End) String() string {
 func (*End) ProtoMessage() {}
 
 func (x *End) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[27]
+	mi := &file_outrider_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2786,7 +2981,7 @@ func (x *End) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use End.ProtoReflect.Descriptor instead.
 func (*End) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{27}
+	return file_outrider_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *End) GetError() *Error {
@@ -2807,7 +3002,7 @@ type Fetch struct {
 
 func (x *Fetch) Reset() {
 	*x = Fetch{}
-	mi := &file_outrider_proto_msgTypes[28]
+	mi := &file_outrider_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2819,7 +3014,7 @@ func (x *Fetch) String() string {
 func (*Fetch) ProtoMessage() {}
 
 func (x *Fetch) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[28]
+	mi := &file_outrider_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2832,7 +3027,7 @@ func (x *Fetch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fetch.ProtoReflect.Descriptor instead.
 func (*Fetch) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{28}
+	return file_outrider_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Fetch) GetToken() string {
@@ -2859,7 +3054,7 @@ type Fetched struct {
 
 func (x *Fetched) Reset() {
 	*x = Fetched{}
-	mi := &file_outrider_proto_msgTypes[29]
+	mi := &file_outrider_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2871,7 +3066,7 @@ func (x *Fetched) String() string {
 func (*Fetched) ProtoMessage() {}
 
 func (x *Fetched) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[29]
+	mi := &file_outrider_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2884,7 +3079,7 @@ func (x *Fetched) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fetched.ProtoReflect.Descriptor instead.
 func (*Fetched) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{29}
+	return file_outrider_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Fetched) GetSegments() []*SegmentId {
@@ -2905,7 +3100,7 @@ type Assignment struct {
 
 func (x *Assignment) Reset() {
 	*x = Assignment{}
-	mi := &file_outrider_proto_msgTypes[30]
+	mi := &file_outrider_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2917,7 +3112,7 @@ func (x *Assignment) String() string {
 func (*Assignment) ProtoMessage() {}
 
 func (x *Assignment) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[30]
+	mi := &file_outrider_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2930,7 +3125,7 @@ func (x *Assignment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Assignment.ProtoReflect.Descriptor instead.
 func (*Assignment) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{30}
+	return file_outrider_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Assignment) GetReceipt() *Receipt {
@@ -2963,7 +3158,7 @@ type Grant struct {
 
 func (x *Grant) Reset() {
 	*x = Grant{}
-	mi := &file_outrider_proto_msgTypes[31]
+	mi := &file_outrider_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2975,7 +3170,7 @@ func (x *Grant) String() string {
 func (*Grant) ProtoMessage() {}
 
 func (x *Grant) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[31]
+	mi := &file_outrider_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2988,7 +3183,7 @@ func (x *Grant) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Grant.ProtoReflect.Descriptor instead.
 func (*Grant) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{31}
+	return file_outrider_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Grant) GetAssignments() []*Assignment {
@@ -3007,7 +3202,7 @@ type Cancel struct {
 
 func (x *Cancel) Reset() {
 	*x = Cancel{}
-	mi := &file_outrider_proto_msgTypes[32]
+	mi := &file_outrider_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3019,7 +3214,7 @@ func (x *Cancel) String() string {
 func (*Cancel) ProtoMessage() {}
 
 func (x *Cancel) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[32]
+	mi := &file_outrider_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3032,7 +3227,7 @@ func (x *Cancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancel.ProtoReflect.Descriptor instead.
 func (*Cancel) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{32}
+	return file_outrider_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Cancel) GetReceipts() []*Receipt {
@@ -3051,7 +3246,7 @@ type SampleDone struct {
 
 func (x *SampleDone) Reset() {
 	*x = SampleDone{}
-	mi := &file_outrider_proto_msgTypes[33]
+	mi := &file_outrider_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3063,7 +3258,7 @@ func (x *SampleDone) String() string {
 func (*SampleDone) ProtoMessage() {}
 
 func (x *SampleDone) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[33]
+	mi := &file_outrider_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3076,7 +3271,7 @@ func (x *SampleDone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SampleDone.ProtoReflect.Descriptor instead.
 func (*SampleDone) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{33}
+	return file_outrider_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *SampleDone) GetCounts() []*SampleCount {
@@ -3089,14 +3284,14 @@ func (x *SampleDone) GetCounts() []*SampleCount {
 type SampleCount struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Receipt       *Receipt               `protobuf:"bytes,1,opt,name=receipt,proto3" json:"receipt,omitempty"`
-	Samples       uint32                 `protobuf:"varint,2,opt,name=samples,proto3" json:"samples,omitempty"` // parent slots that ended since the last report
+	Samples       uint32                 `protobuf:"varint,2,opt,name=samples,proto3" json:"samples,omitempty"` // parent slots that ended: since the last report on the local hop, in all between sidecars
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SampleCount) Reset() {
 	*x = SampleCount{}
-	mi := &file_outrider_proto_msgTypes[34]
+	mi := &file_outrider_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3108,7 +3303,7 @@ func (x *SampleCount) String() string {
 func (*SampleCount) ProtoMessage() {}
 
 func (x *SampleCount) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[34]
+	mi := &file_outrider_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3121,7 +3316,7 @@ func (x *SampleCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SampleCount.ProtoReflect.Descriptor instead.
 func (*SampleCount) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{34}
+	return file_outrider_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *SampleCount) GetReceipt() *Receipt {
@@ -3148,7 +3343,7 @@ type Report struct {
 
 func (x *Report) Reset() {
 	*x = Report{}
-	mi := &file_outrider_proto_msgTypes[35]
+	mi := &file_outrider_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3160,7 +3355,7 @@ func (x *Report) String() string {
 func (*Report) ProtoMessage() {}
 
 func (x *Report) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[35]
+	mi := &file_outrider_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3173,7 +3368,7 @@ func (x *Report) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Report.ProtoReflect.Descriptor instead.
 func (*Report) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{35}
+	return file_outrider_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Report) GetOutcomes() []*Outcome {
@@ -3201,7 +3396,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_outrider_proto_msgTypes[36]
+	mi := &file_outrider_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3213,7 +3408,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[36]
+	mi := &file_outrider_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3226,7 +3421,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{36}
+	return file_outrider_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Outcome) GetReceipt() *Receipt {
@@ -3307,7 +3502,7 @@ type Summary struct {
 
 func (x *Summary) Reset() {
 	*x = Summary{}
-	mi := &file_outrider_proto_msgTypes[37]
+	mi := &file_outrider_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3319,7 +3514,7 @@ func (x *Summary) String() string {
 func (*Summary) ProtoMessage() {}
 
 func (x *Summary) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[37]
+	mi := &file_outrider_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3332,7 +3527,7 @@ func (x *Summary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Summary.ProtoReflect.Descriptor instead.
 func (*Summary) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{37}
+	return file_outrider_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Summary) GetParents() []int64 {
@@ -3436,7 +3631,7 @@ type Reported struct {
 
 func (x *Reported) Reset() {
 	*x = Reported{}
-	mi := &file_outrider_proto_msgTypes[38]
+	mi := &file_outrider_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3448,7 +3643,7 @@ func (x *Reported) String() string {
 func (*Reported) ProtoMessage() {}
 
 func (x *Reported) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[38]
+	mi := &file_outrider_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3461,7 +3656,7 @@ func (x *Reported) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reported.ProtoReflect.Descriptor instead.
 func (*Reported) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{38}
+	return file_outrider_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Reported) GetErrors() []*Error {
@@ -3481,7 +3676,7 @@ type Confirm struct {
 
 func (x *Confirm) Reset() {
 	*x = Confirm{}
-	mi := &file_outrider_proto_msgTypes[39]
+	mi := &file_outrider_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3493,7 +3688,7 @@ func (x *Confirm) String() string {
 func (*Confirm) ProtoMessage() {}
 
 func (x *Confirm) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[39]
+	mi := &file_outrider_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3506,7 +3701,7 @@ func (x *Confirm) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Confirm.ProtoReflect.Descriptor instead.
 func (*Confirm) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{39}
+	return file_outrider_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Confirm) GetVersion() int64 {
@@ -3523,6 +3718,51 @@ func (x *Confirm) GetDigest() string {
 	return ""
 }
 
+// The timeline in which a confirmation counts.
+type Confirmed struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Timeline      *Timeline              `protobuf:"bytes,1,opt,name=timeline,proto3" json:"timeline,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Confirmed) Reset() {
+	*x = Confirmed{}
+	mi := &file_outrider_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Confirmed) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Confirmed) ProtoMessage() {}
+
+func (x *Confirmed) ProtoReflect() protoreflect.Message {
+	mi := &file_outrider_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Confirmed.ProtoReflect.Descriptor instead.
+func (*Confirmed) Descriptor() ([]byte, []int) {
+	return file_outrider_proto_rawDescGZIP(), []int{42}
+}
+
+func (x *Confirmed) GetTimeline() *Timeline {
+	if x != nil {
+		return x.Timeline
+	}
+	return nil
+}
+
 type Drain struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -3531,7 +3771,7 @@ type Drain struct {
 
 func (x *Drain) Reset() {
 	*x = Drain{}
-	mi := &file_outrider_proto_msgTypes[40]
+	mi := &file_outrider_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3543,7 +3783,7 @@ func (x *Drain) String() string {
 func (*Drain) ProtoMessage() {}
 
 func (x *Drain) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[40]
+	mi := &file_outrider_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3556,7 +3796,7 @@ func (x *Drain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drain.ProtoReflect.Descriptor instead.
 func (*Drain) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{40}
+	return file_outrider_proto_rawDescGZIP(), []int{43}
 }
 
 // Owner to holder: nobody needs what these executions made. A segment goes with the last execution that has rows in it.
@@ -3569,7 +3809,7 @@ type Release struct {
 
 func (x *Release) Reset() {
 	*x = Release{}
-	mi := &file_outrider_proto_msgTypes[41]
+	mi := &file_outrider_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3581,7 +3821,7 @@ func (x *Release) String() string {
 func (*Release) ProtoMessage() {}
 
 func (x *Release) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[41]
+	mi := &file_outrider_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3594,7 +3834,7 @@ func (x *Release) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Release.ProtoReflect.Descriptor instead.
 func (*Release) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{41}
+	return file_outrider_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Release) GetExecutions() []uint64 {
@@ -3613,7 +3853,7 @@ type Take struct {
 
 func (x *Take) Reset() {
 	*x = Take{}
-	mi := &file_outrider_proto_msgTypes[42]
+	mi := &file_outrider_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3625,7 +3865,7 @@ func (x *Take) String() string {
 func (*Take) ProtoMessage() {}
 
 func (x *Take) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[42]
+	mi := &file_outrider_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3638,7 +3878,7 @@ func (x *Take) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Take.ProtoReflect.Descriptor instead.
 func (*Take) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{42}
+	return file_outrider_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Take) GetRollout() int64 {
@@ -3657,7 +3897,7 @@ type CancelTake struct {
 
 func (x *CancelTake) Reset() {
 	*x = CancelTake{}
-	mi := &file_outrider_proto_msgTypes[43]
+	mi := &file_outrider_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3669,7 +3909,7 @@ func (x *CancelTake) String() string {
 func (*CancelTake) ProtoMessage() {}
 
 func (x *CancelTake) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[43]
+	mi := &file_outrider_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3682,7 +3922,7 @@ func (x *CancelTake) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelTake.ProtoReflect.Descriptor instead.
 func (*CancelTake) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{43}
+	return file_outrider_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *CancelTake) GetRollout() int64 {
@@ -3706,7 +3946,7 @@ type LeasedGroup struct {
 
 func (x *LeasedGroup) Reset() {
 	*x = LeasedGroup{}
-	mi := &file_outrider_proto_msgTypes[44]
+	mi := &file_outrider_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3718,7 +3958,7 @@ func (x *LeasedGroup) String() string {
 func (*LeasedGroup) ProtoMessage() {}
 
 func (x *LeasedGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[44]
+	mi := &file_outrider_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3731,7 +3971,7 @@ func (x *LeasedGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeasedGroup.ProtoReflect.Descriptor instead.
 func (*LeasedGroup) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{44}
+	return file_outrider_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *LeasedGroup) GetGroup() int64 {
@@ -3789,7 +4029,7 @@ type Lease struct {
 
 func (x *Lease) Reset() {
 	*x = Lease{}
-	mi := &file_outrider_proto_msgTypes[45]
+	mi := &file_outrider_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3801,7 +4041,7 @@ func (x *Lease) String() string {
 func (*Lease) ProtoMessage() {}
 
 func (x *Lease) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[45]
+	mi := &file_outrider_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3814,7 +4054,7 @@ func (x *Lease) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lease.ProtoReflect.Descriptor instead.
 func (*Lease) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{45}
+	return file_outrider_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Lease) GetAdmission() uint64 {
@@ -3862,7 +4102,7 @@ type Shard struct {
 
 func (x *Shard) Reset() {
 	*x = Shard{}
-	mi := &file_outrider_proto_msgTypes[46]
+	mi := &file_outrider_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3874,7 +4114,7 @@ func (x *Shard) String() string {
 func (*Shard) ProtoMessage() {}
 
 func (x *Shard) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[46]
+	mi := &file_outrider_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3887,7 +4127,7 @@ func (x *Shard) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Shard.ProtoReflect.Descriptor instead.
 func (*Shard) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{46}
+	return file_outrider_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Shard) GetLocators() []*Locator {
@@ -3916,7 +4156,7 @@ type Publish struct {
 
 func (x *Publish) Reset() {
 	*x = Publish{}
-	mi := &file_outrider_proto_msgTypes[47]
+	mi := &file_outrider_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3928,7 +4168,7 @@ func (x *Publish) String() string {
 func (*Publish) ProtoMessage() {}
 
 func (x *Publish) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[47]
+	mi := &file_outrider_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3941,7 +4181,7 @@ func (x *Publish) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Publish.ProtoReflect.Descriptor instead.
 func (*Publish) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{47}
+	return file_outrider_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Publish) GetAdmission() uint64 {
@@ -3990,7 +4230,7 @@ type Publication struct {
 
 func (x *Publication) Reset() {
 	*x = Publication{}
-	mi := &file_outrider_proto_msgTypes[48]
+	mi := &file_outrider_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4002,7 +4242,7 @@ func (x *Publication) String() string {
 func (*Publication) ProtoMessage() {}
 
 func (x *Publication) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[48]
+	mi := &file_outrider_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4015,7 +4255,7 @@ func (x *Publication) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Publication.ProtoReflect.Descriptor instead.
 func (*Publication) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{48}
+	return file_outrider_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Publication) GetAdmission() uint64 {
@@ -4095,7 +4335,7 @@ type Admit struct {
 
 func (x *Admit) Reset() {
 	*x = Admit{}
-	mi := &file_outrider_proto_msgTypes[49]
+	mi := &file_outrider_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4107,7 +4347,7 @@ func (x *Admit) String() string {
 func (*Admit) ProtoMessage() {}
 
 func (x *Admit) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[49]
+	mi := &file_outrider_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4120,7 +4360,7 @@ func (x *Admit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Admit.ProtoReflect.Descriptor instead.
 func (*Admit) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{49}
+	return file_outrider_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Admit) GetPublication() *Publication {
@@ -4170,7 +4410,7 @@ type Admitted struct {
 
 func (x *Admitted) Reset() {
 	*x = Admitted{}
-	mi := &file_outrider_proto_msgTypes[50]
+	mi := &file_outrider_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4182,7 +4422,7 @@ func (x *Admitted) String() string {
 func (*Admitted) ProtoMessage() {}
 
 func (x *Admitted) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[50]
+	mi := &file_outrider_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4195,7 +4435,7 @@ func (x *Admitted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Admitted.ProtoReflect.Descriptor instead.
 func (*Admitted) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{50}
+	return file_outrider_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Admitted) GetSegments() []*SegmentId {
@@ -4228,7 +4468,7 @@ type Commit struct {
 
 func (x *Commit) Reset() {
 	*x = Commit{}
-	mi := &file_outrider_proto_msgTypes[51]
+	mi := &file_outrider_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4240,7 +4480,7 @@ func (x *Commit) String() string {
 func (*Commit) ProtoMessage() {}
 
 func (x *Commit) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[51]
+	mi := &file_outrider_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4253,7 +4493,7 @@ func (x *Commit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Commit.ProtoReflect.Descriptor instead.
 func (*Commit) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{51}
+	return file_outrider_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Commit) GetAdmission() uint64 {
@@ -4273,7 +4513,7 @@ type Rollback struct {
 
 func (x *Rollback) Reset() {
 	*x = Rollback{}
-	mi := &file_outrider_proto_msgTypes[52]
+	mi := &file_outrider_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4285,7 +4525,7 @@ func (x *Rollback) String() string {
 func (*Rollback) ProtoMessage() {}
 
 func (x *Rollback) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[52]
+	mi := &file_outrider_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4298,7 +4538,7 @@ func (x *Rollback) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rollback.ProtoReflect.Descriptor instead.
 func (*Rollback) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{52}
+	return file_outrider_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *Rollback) GetAdmission() uint64 {
@@ -4324,7 +4564,7 @@ type LeaseStatus struct {
 
 func (x *LeaseStatus) Reset() {
 	*x = LeaseStatus{}
-	mi := &file_outrider_proto_msgTypes[53]
+	mi := &file_outrider_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4336,7 +4576,7 @@ func (x *LeaseStatus) String() string {
 func (*LeaseStatus) ProtoMessage() {}
 
 func (x *LeaseStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[53]
+	mi := &file_outrider_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4349,7 +4589,7 @@ func (x *LeaseStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaseStatus.ProtoReflect.Descriptor instead.
 func (*LeaseStatus) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{53}
+	return file_outrider_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *LeaseStatus) GetAdmission() uint64 {
@@ -4371,7 +4611,7 @@ type Settled struct {
 
 func (x *Settled) Reset() {
 	*x = Settled{}
-	mi := &file_outrider_proto_msgTypes[54]
+	mi := &file_outrider_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4383,7 +4623,7 @@ func (x *Settled) String() string {
 func (*Settled) ProtoMessage() {}
 
 func (x *Settled) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[54]
+	mi := &file_outrider_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4396,7 +4636,7 @@ func (x *Settled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Settled.ProtoReflect.Descriptor instead.
 func (*Settled) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{54}
+	return file_outrider_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Settled) GetAdmission() uint64 {
@@ -4438,7 +4678,7 @@ type DiscardGroups struct {
 
 func (x *DiscardGroups) Reset() {
 	*x = DiscardGroups{}
-	mi := &file_outrider_proto_msgTypes[55]
+	mi := &file_outrider_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4450,7 +4690,7 @@ func (x *DiscardGroups) String() string {
 func (*DiscardGroups) ProtoMessage() {}
 
 func (x *DiscardGroups) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[55]
+	mi := &file_outrider_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4463,7 +4703,7 @@ func (x *DiscardGroups) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiscardGroups.ProtoReflect.Descriptor instead.
 func (*DiscardGroups) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{55}
+	return file_outrider_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *DiscardGroups) GetAdmission() uint64 {
@@ -4497,7 +4737,7 @@ type Entry struct {
 
 func (x *Entry) Reset() {
 	*x = Entry{}
-	mi := &file_outrider_proto_msgTypes[56]
+	mi := &file_outrider_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4509,7 +4749,7 @@ func (x *Entry) String() string {
 func (*Entry) ProtoMessage() {}
 
 func (x *Entry) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[56]
+	mi := &file_outrider_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4522,7 +4762,7 @@ func (x *Entry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Entry.ProtoReflect.Descriptor instead.
 func (*Entry) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{56}
+	return file_outrider_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *Entry) GetIndex() uint64 {
@@ -4550,7 +4790,7 @@ type SetBase struct {
 
 func (x *SetBase) Reset() {
 	*x = SetBase{}
-	mi := &file_outrider_proto_msgTypes[57]
+	mi := &file_outrider_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4562,7 +4802,7 @@ func (x *SetBase) String() string {
 func (*SetBase) ProtoMessage() {}
 
 func (x *SetBase) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[57]
+	mi := &file_outrider_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4575,7 +4815,7 @@ func (x *SetBase) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetBase.ProtoReflect.Descriptor instead.
 func (*SetBase) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{57}
+	return file_outrider_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *SetBase) GetIndex() uint64 {
@@ -4593,18 +4833,15 @@ func (x *SetBase) GetBase() []byte {
 }
 
 type Append struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	Entry *Entry                 `protobuf:"bytes,1,opt,name=entry,proto3" json:"entry,omitempty"`
-	// Parameters that this process will hold from here on, when `moves` is set (a commit or a rewind).
-	StateAt       int64 `protobuf:"varint,2,opt,name=state_at,json=stateAt,proto3" json:"state_at,omitempty"`
-	Moves         bool  `protobuf:"varint,3,opt,name=moves,proto3" json:"moves,omitempty"`
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Entry         *Entry                 `protobuf:"bytes,1,opt,name=entry,proto3" json:"entry,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Append) Reset() {
 	*x = Append{}
-	mi := &file_outrider_proto_msgTypes[58]
+	mi := &file_outrider_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4616,7 +4853,7 @@ func (x *Append) String() string {
 func (*Append) ProtoMessage() {}
 
 func (x *Append) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[58]
+	mi := &file_outrider_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4629,7 +4866,7 @@ func (x *Append) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Append.ProtoReflect.Descriptor instead.
 func (*Append) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{58}
+	return file_outrider_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *Append) GetEntry() *Entry {
@@ -4639,18 +4876,57 @@ func (x *Append) GetEntry() *Entry {
 	return nil
 }
 
-func (x *Append) GetStateAt() int64 {
+// The batch is this rank's to train: its parameters will contain the rollout.
+type Committed struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Admission     uint64                 `protobuf:"varint,1,opt,name=admission,proto3" json:"admission,omitempty"`
+	Rollout       int64                  `protobuf:"varint,2,opt,name=rollout,proto3" json:"rollout,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Committed) Reset() {
+	*x = Committed{}
+	mi := &file_outrider_proto_msgTypes[62]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Committed) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Committed) ProtoMessage() {}
+
+func (x *Committed) ProtoReflect() protoreflect.Message {
+	mi := &file_outrider_proto_msgTypes[62]
 	if x != nil {
-		return x.StateAt
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Committed.ProtoReflect.Descriptor instead.
+func (*Committed) Descriptor() ([]byte, []int) {
+	return file_outrider_proto_rawDescGZIP(), []int{62}
+}
+
+func (x *Committed) GetAdmission() uint64 {
+	if x != nil {
+		return x.Admission
 	}
 	return 0
 }
 
-func (x *Append) GetMoves() bool {
+func (x *Committed) GetRollout() int64 {
 	if x != nil {
-		return x.Moves
+		return x.Rollout
 	}
-	return false
+	return 0
 }
 
 type GetState struct {
@@ -4662,7 +4938,7 @@ type GetState struct {
 
 func (x *GetState) Reset() {
 	*x = GetState{}
-	mi := &file_outrider_proto_msgTypes[59]
+	mi := &file_outrider_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4674,7 +4950,7 @@ func (x *GetState) String() string {
 func (*GetState) ProtoMessage() {}
 
 func (x *GetState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[59]
+	mi := &file_outrider_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4687,7 +4963,7 @@ func (x *GetState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetState.ProtoReflect.Descriptor instead.
 func (*GetState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{59}
+	return file_outrider_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *GetState) GetRollout() int64 {
@@ -4706,7 +4982,7 @@ type StateBytes struct {
 
 func (x *StateBytes) Reset() {
 	*x = StateBytes{}
-	mi := &file_outrider_proto_msgTypes[60]
+	mi := &file_outrider_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4718,7 +4994,7 @@ func (x *StateBytes) String() string {
 func (*StateBytes) ProtoMessage() {}
 
 func (x *StateBytes) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[60]
+	mi := &file_outrider_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4731,7 +5007,7 @@ func (x *StateBytes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateBytes.ProtoReflect.Descriptor instead.
 func (*StateBytes) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{60}
+	return file_outrider_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *StateBytes) GetState() []byte {
@@ -4750,7 +5026,7 @@ type Saved struct {
 
 func (x *Saved) Reset() {
 	*x = Saved{}
-	mi := &file_outrider_proto_msgTypes[61]
+	mi := &file_outrider_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4762,7 +5038,7 @@ func (x *Saved) String() string {
 func (*Saved) ProtoMessage() {}
 
 func (x *Saved) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[61]
+	mi := &file_outrider_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4775,7 +5051,7 @@ func (x *Saved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Saved.ProtoReflect.Descriptor instead.
 func (*Saved) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{61}
+	return file_outrider_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *Saved) GetRollout() int64 {
@@ -4794,7 +5070,7 @@ type Rewind struct {
 
 func (x *Rewind) Reset() {
 	*x = Rewind{}
-	mi := &file_outrider_proto_msgTypes[62]
+	mi := &file_outrider_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4806,7 +5082,7 @@ func (x *Rewind) String() string {
 func (*Rewind) ProtoMessage() {}
 
 func (x *Rewind) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[62]
+	mi := &file_outrider_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4819,7 +5095,7 @@ func (x *Rewind) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rewind.ProtoReflect.Descriptor instead.
 func (*Rewind) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{62}
+	return file_outrider_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *Rewind) GetRollout() int64 {
@@ -4840,7 +5116,7 @@ type Rewound struct {
 
 func (x *Rewound) Reset() {
 	*x = Rewound{}
-	mi := &file_outrider_proto_msgTypes[63]
+	mi := &file_outrider_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4852,7 +5128,7 @@ func (x *Rewound) String() string {
 func (*Rewound) ProtoMessage() {}
 
 func (x *Rewound) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[63]
+	mi := &file_outrider_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4865,7 +5141,7 @@ func (x *Rewound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rewound.ProtoReflect.Descriptor instead.
 func (*Rewound) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{63}
+	return file_outrider_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *Rewound) GetRollout() int64 {
@@ -4890,14 +5166,16 @@ func (x *Rewound) GetVersion() int64 {
 }
 
 type GetStats struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Wait until the owner knows its base.
+	Ready         bool `protobuf:"varint,1,opt,name=ready,proto3" json:"ready,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetStats) Reset() {
 	*x = GetStats{}
-	mi := &file_outrider_proto_msgTypes[64]
+	mi := &file_outrider_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4909,7 +5187,7 @@ func (x *GetStats) String() string {
 func (*GetStats) ProtoMessage() {}
 
 func (x *GetStats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[64]
+	mi := &file_outrider_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4922,7 +5200,14 @@ func (x *GetStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStats.ProtoReflect.Descriptor instead.
 func (*GetStats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{64}
+	return file_outrider_proto_rawDescGZIP(), []int{68}
+}
+
+func (x *GetStats) GetReady() bool {
+	if x != nil {
+		return x.Ready
+	}
+	return false
 }
 
 type Count struct {
@@ -4936,7 +5221,7 @@ type Count struct {
 
 func (x *Count) Reset() {
 	*x = Count{}
-	mi := &file_outrider_proto_msgTypes[65]
+	mi := &file_outrider_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4948,7 +5233,7 @@ func (x *Count) String() string {
 func (*Count) ProtoMessage() {}
 
 func (x *Count) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[65]
+	mi := &file_outrider_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4961,7 +5246,7 @@ func (x *Count) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Count.ProtoReflect.Descriptor instead.
 func (*Count) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{65}
+	return file_outrider_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *Count) GetGroups() int64 {
@@ -4999,7 +5284,7 @@ type Books struct {
 
 func (x *Books) Reset() {
 	*x = Books{}
-	mi := &file_outrider_proto_msgTypes[66]
+	mi := &file_outrider_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5011,7 +5296,7 @@ func (x *Books) String() string {
 func (*Books) ProtoMessage() {}
 
 func (x *Books) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[66]
+	mi := &file_outrider_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5024,7 +5309,7 @@ func (x *Books) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Books.ProtoReflect.Descriptor instead.
 func (*Books) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{66}
+	return file_outrider_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *Books) GetReserved() *Count {
@@ -5095,7 +5380,7 @@ type Stats struct {
 
 func (x *Stats) Reset() {
 	*x = Stats{}
-	mi := &file_outrider_proto_msgTypes[67]
+	mi := &file_outrider_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5107,7 +5392,7 @@ func (x *Stats) String() string {
 func (*Stats) ProtoMessage() {}
 
 func (x *Stats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[67]
+	mi := &file_outrider_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5120,7 +5405,7 @@ func (x *Stats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stats.ProtoReflect.Descriptor instead.
 func (*Stats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{67}
+	return file_outrider_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *Stats) GetBooks() *Books {
@@ -5313,7 +5598,7 @@ type MemberStats struct {
 
 func (x *MemberStats) Reset() {
 	*x = MemberStats{}
-	mi := &file_outrider_proto_msgTypes[68]
+	mi := &file_outrider_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5325,7 +5610,7 @@ func (x *MemberStats) String() string {
 func (*MemberStats) ProtoMessage() {}
 
 func (x *MemberStats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[68]
+	mi := &file_outrider_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5338,7 +5623,7 @@ func (x *MemberStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberStats.ProtoReflect.Descriptor instead.
 func (*MemberStats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{68}
+	return file_outrider_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *MemberStats) GetName() string {
@@ -5399,7 +5684,7 @@ type Close struct {
 
 func (x *Close) Reset() {
 	*x = Close{}
-	mi := &file_outrider_proto_msgTypes[69]
+	mi := &file_outrider_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5411,7 +5696,7 @@ func (x *Close) String() string {
 func (*Close) ProtoMessage() {}
 
 func (x *Close) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[69]
+	mi := &file_outrider_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5424,7 +5709,7 @@ func (x *Close) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Close.ProtoReflect.Descriptor instead.
 func (*Close) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{69}
+	return file_outrider_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *Close) GetForce() bool {
@@ -5444,7 +5729,7 @@ type Closed struct {
 
 func (x *Closed) Reset() {
 	*x = Closed{}
-	mi := &file_outrider_proto_msgTypes[70]
+	mi := &file_outrider_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5456,7 +5741,7 @@ func (x *Closed) String() string {
 func (*Closed) ProtoMessage() {}
 
 func (x *Closed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[70]
+	mi := &file_outrider_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5469,7 +5754,7 @@ func (x *Closed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Closed.ProtoReflect.Descriptor instead.
 func (*Closed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{70}
+	return file_outrider_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *Closed) GetStats() *Stats {
@@ -5495,7 +5780,7 @@ type Hold struct {
 
 func (x *Hold) Reset() {
 	*x = Hold{}
-	mi := &file_outrider_proto_msgTypes[71]
+	mi := &file_outrider_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5507,7 +5792,7 @@ func (x *Hold) String() string {
 func (*Hold) ProtoMessage() {}
 
 func (x *Hold) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[71]
+	mi := &file_outrider_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5520,7 +5805,7 @@ func (x *Hold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hold.ProtoReflect.Descriptor instead.
 func (*Hold) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{71}
+	return file_outrider_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *Hold) GetReason() string {
@@ -5539,7 +5824,7 @@ type HoldGranted struct {
 
 func (x *HoldGranted) Reset() {
 	*x = HoldGranted{}
-	mi := &file_outrider_proto_msgTypes[72]
+	mi := &file_outrider_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5551,7 +5836,7 @@ func (x *HoldGranted) String() string {
 func (*HoldGranted) ProtoMessage() {}
 
 func (x *HoldGranted) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[72]
+	mi := &file_outrider_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5564,7 +5849,7 @@ func (x *HoldGranted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldGranted.ProtoReflect.Descriptor instead.
 func (*HoldGranted) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{72}
+	return file_outrider_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *HoldGranted) GetHold() uint64 {
@@ -5583,7 +5868,7 @@ type AwaitFrontier struct {
 
 func (x *AwaitFrontier) Reset() {
 	*x = AwaitFrontier{}
-	mi := &file_outrider_proto_msgTypes[73]
+	mi := &file_outrider_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5595,7 +5880,7 @@ func (x *AwaitFrontier) String() string {
 func (*AwaitFrontier) ProtoMessage() {}
 
 func (x *AwaitFrontier) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[73]
+	mi := &file_outrider_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5608,7 +5893,7 @@ func (x *AwaitFrontier) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AwaitFrontier.ProtoReflect.Descriptor instead.
 func (*AwaitFrontier) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{73}
+	return file_outrider_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *AwaitFrontier) GetHold() uint64 {
@@ -5627,7 +5912,7 @@ type ReleaseHold struct {
 
 func (x *ReleaseHold) Reset() {
 	*x = ReleaseHold{}
-	mi := &file_outrider_proto_msgTypes[74]
+	mi := &file_outrider_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5639,7 +5924,7 @@ func (x *ReleaseHold) String() string {
 func (*ReleaseHold) ProtoMessage() {}
 
 func (x *ReleaseHold) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[74]
+	mi := &file_outrider_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5652,7 +5937,7 @@ func (x *ReleaseHold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseHold.ProtoReflect.Descriptor instead.
 func (*ReleaseHold) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{74}
+	return file_outrider_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *ReleaseHold) GetHold() uint64 {
@@ -5673,7 +5958,7 @@ type BeginUpdate struct {
 
 func (x *BeginUpdate) Reset() {
 	*x = BeginUpdate{}
-	mi := &file_outrider_proto_msgTypes[75]
+	mi := &file_outrider_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5685,7 +5970,7 @@ func (x *BeginUpdate) String() string {
 func (*BeginUpdate) ProtoMessage() {}
 
 func (x *BeginUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[75]
+	mi := &file_outrider_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5698,7 +5983,7 @@ func (x *BeginUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginUpdate.ProtoReflect.Descriptor instead.
 func (*BeginUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{75}
+	return file_outrider_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *BeginUpdate) GetVersion() int64 {
@@ -5736,7 +6021,7 @@ type EngineState struct {
 
 func (x *EngineState) Reset() {
 	*x = EngineState{}
-	mi := &file_outrider_proto_msgTypes[76]
+	mi := &file_outrider_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5748,7 +6033,7 @@ func (x *EngineState) String() string {
 func (*EngineState) ProtoMessage() {}
 
 func (x *EngineState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[76]
+	mi := &file_outrider_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5761,7 +6046,7 @@ func (x *EngineState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EngineState.ProtoReflect.Descriptor instead.
 func (*EngineState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{76}
+	return file_outrider_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *EngineState) GetSession() uint64 {
@@ -5807,19 +6092,21 @@ func (x *EngineState) GetConfirmed() bool {
 }
 
 type UpdateState struct {
-	state           protoimpl.MessageState `protogen:"open.v1"`
-	Hold            uint64                 `protobuf:"varint,1,opt,name=hold,proto3" json:"hold,omitempty"`
-	Version         int64                  `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"`
-	LastVersion     int64                  `protobuf:"varint,3,opt,name=last_version,json=lastVersion,proto3" json:"last_version,omitempty"` // announced before the update
-	Engines         []*EngineState         `protobuf:"bytes,4,rep,name=engines,proto3" json:"engines,omitempty"`
-	RevokedRollouts []int64                `protobuf:"varint,5,rep,packed,name=revoked_rollouts,json=revokedRollouts,proto3" json:"revoked_rollouts,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Hold          uint64                 `protobuf:"varint,1,opt,name=hold,proto3" json:"hold,omitempty"`
+	Version       int64                  `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"`
+	LastVersion   int64                  `protobuf:"varint,3,opt,name=last_version,json=lastVersion,proto3" json:"last_version,omitempty"` // announced before the update
+	Engines       []*EngineState         `protobuf:"bytes,4,rep,name=engines,proto3" json:"engines,omitempty"`                             // those that are to load the version
+	Revoked       []uint64               `protobuf:"varint,5,rep,packed,name=revoked,proto3" json:"revoked,omitempty"`                     // admissions of leases that the version made too stale
+	Digest        string                 `protobuf:"bytes,6,opt,name=digest,proto3" json:"digest,omitempty"`                               // recorded for the version, if it was announced before
+	Rollout       int64                  `protobuf:"varint,7,opt,name=rollout,proto3" json:"rollout,omitempty"`                            // last rollout that the weights contain
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *UpdateState) Reset() {
 	*x = UpdateState{}
-	mi := &file_outrider_proto_msgTypes[77]
+	mi := &file_outrider_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5831,7 +6118,7 @@ func (x *UpdateState) String() string {
 func (*UpdateState) ProtoMessage() {}
 
 func (x *UpdateState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[77]
+	mi := &file_outrider_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5844,7 +6131,7 @@ func (x *UpdateState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateState.ProtoReflect.Descriptor instead.
 func (*UpdateState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{77}
+	return file_outrider_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *UpdateState) GetHold() uint64 {
@@ -5875,11 +6162,25 @@ func (x *UpdateState) GetEngines() []*EngineState {
 	return nil
 }
 
-func (x *UpdateState) GetRevokedRollouts() []int64 {
+func (x *UpdateState) GetRevoked() []uint64 {
 	if x != nil {
-		return x.RevokedRollouts
+		return x.Revoked
 	}
 	return nil
+}
+
+func (x *UpdateState) GetDigest() string {
+	if x != nil {
+		return x.Digest
+	}
+	return ""
+}
+
+func (x *UpdateState) GetRollout() int64 {
+	if x != nil {
+		return x.Rollout
+	}
+	return 0
 }
 
 type GetUpdate struct {
@@ -5891,7 +6192,7 @@ type GetUpdate struct {
 
 func (x *GetUpdate) Reset() {
 	*x = GetUpdate{}
-	mi := &file_outrider_proto_msgTypes[78]
+	mi := &file_outrider_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5903,7 +6204,7 @@ func (x *GetUpdate) String() string {
 func (*GetUpdate) ProtoMessage() {}
 
 func (x *GetUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[78]
+	mi := &file_outrider_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5916,7 +6217,7 @@ func (x *GetUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetUpdate.ProtoReflect.Descriptor instead.
 func (*GetUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{78}
+	return file_outrider_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *GetUpdate) GetHold() uint64 {
@@ -5930,13 +6231,14 @@ func (x *GetUpdate) GetHold() uint64 {
 type RecordUpdate struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Hold          uint64                 `protobuf:"varint,1,opt,name=hold,proto3" json:"hold,omitempty"`
+	Digest        string                 `protobuf:"bytes,2,opt,name=digest,proto3" json:"digest,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RecordUpdate) Reset() {
 	*x = RecordUpdate{}
-	mi := &file_outrider_proto_msgTypes[79]
+	mi := &file_outrider_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5948,7 +6250,7 @@ func (x *RecordUpdate) String() string {
 func (*RecordUpdate) ProtoMessage() {}
 
 func (x *RecordUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[79]
+	mi := &file_outrider_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5961,7 +6263,7 @@ func (x *RecordUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordUpdate.ProtoReflect.Descriptor instead.
 func (*RecordUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{79}
+	return file_outrider_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *RecordUpdate) GetHold() uint64 {
@@ -5969,6 +6271,13 @@ func (x *RecordUpdate) GetHold() uint64 {
 		return x.Hold
 	}
 	return 0
+}
+
+func (x *RecordUpdate) GetDigest() string {
+	if x != nil {
+		return x.Digest
+	}
+	return ""
 }
 
 // The trainer is back at the last version: rewinds the ledger to the rollout it contains. The hold stays, now about the last version.
@@ -5981,7 +6290,7 @@ type UndoUpdate struct {
 
 func (x *UndoUpdate) Reset() {
 	*x = UndoUpdate{}
-	mi := &file_outrider_proto_msgTypes[80]
+	mi := &file_outrider_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5993,7 +6302,7 @@ func (x *UndoUpdate) String() string {
 func (*UndoUpdate) ProtoMessage() {}
 
 func (x *UndoUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[80]
+	mi := &file_outrider_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6006,7 +6315,7 @@ func (x *UndoUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoUpdate.ProtoReflect.Descriptor instead.
 func (*UndoUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{80}
+	return file_outrider_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *UndoUpdate) GetHold() uint64 {
@@ -6020,7 +6329,7 @@ var File_outrider_proto protoreflect.FileDescriptor
 
 const file_outrider_proto_rawDesc = "" +
 	"\n" +
-	"\x0eoutrider.proto\x12\voutrider.v1\"\x93\x17\n" +
+	"\x0eoutrider.proto\x12\voutrider.v1\"\xc2\x18\n" +
 	"\x05Frame\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x16\n" +
 	"\x06answer\x18\x02 \x01(\bR\x06answer\x12\x16\n" +
@@ -6039,7 +6348,8 @@ const file_outrider_proto_rawDesc = "" +
 	"\x05leave\x18\x18 \x01(\v2\x12.outrider.v1.LeaveH\x00R\x05leave\x12-\n" +
 	"\x06locate\x18\x19 \x01(\v2\x13.outrider.v1.LocateH\x00R\x06locate\x120\n" +
 	"\alocated\x18\x1a \x01(\v2\x14.outrider.v1.LocatedH\x00R\alocated\x121\n" +
-	"\bnew_term\x18\x1b \x01(\v2\x14.outrider.v1.NewTermH\x00R\anewTerm\x12$\n" +
+	"\bnew_term\x18\x1b \x01(\v2\x14.outrider.v1.NewTermH\x00R\anewTerm\x12=\n" +
+	"\fnew_timeline\x18\x1f \x01(\v2\x18.outrider.v1.NewTimelineH\x00R\vnewTimeline\x12$\n" +
 	"\x03end\x18\x1c \x01(\v2\x10.outrider.v1.EndH\x00R\x03end\x12*\n" +
 	"\x05fetch\x18\x1d \x01(\v2\x12.outrider.v1.FetchH\x00R\x05fetch\x120\n" +
 	"\afetched\x18\x1e \x01(\v2\x14.outrider.v1.FetchedH\x00R\afetched\x12*\n" +
@@ -6049,7 +6359,8 @@ const file_outrider_proto_rawDesc = "" +
 	"sampleDone\x12-\n" +
 	"\x06report\x18+ \x01(\v2\x13.outrider.v1.ReportH\x00R\x06report\x123\n" +
 	"\breported\x18, \x01(\v2\x15.outrider.v1.ReportedH\x00R\breported\x120\n" +
-	"\aconfirm\x18- \x01(\v2\x14.outrider.v1.ConfirmH\x00R\aconfirm\x12*\n" +
+	"\aconfirm\x18- \x01(\v2\x14.outrider.v1.ConfirmH\x00R\aconfirm\x126\n" +
+	"\tconfirmed\x180 \x01(\v2\x16.outrider.v1.ConfirmedH\x00R\tconfirmed\x12*\n" +
 	"\x05drain\x18. \x01(\v2\x12.outrider.v1.DrainH\x00R\x05drain\x120\n" +
 	"\arelease\x18/ \x01(\v2\x14.outrider.v1.ReleaseH\x00R\arelease\x12'\n" +
 	"\x04take\x18< \x01(\v2\x11.outrider.v1.TakeH\x00R\x04take\x12:\n" +
@@ -6066,7 +6377,8 @@ const file_outrider_proto_rawDesc = "" +
 	"\asettled\x18F \x01(\v2\x14.outrider.v1.SettledH\x00R\asettled\x12C\n" +
 	"\x0ediscard_groups\x18G \x01(\v2\x1a.outrider.v1.DiscardGroupsH\x00R\rdiscardGroups\x121\n" +
 	"\bset_base\x18P \x01(\v2\x14.outrider.v1.SetBaseH\x00R\asetBase\x12-\n" +
-	"\x06append\x18Q \x01(\v2\x13.outrider.v1.AppendH\x00R\x06append\x124\n" +
+	"\x06append\x18Q \x01(\v2\x13.outrider.v1.AppendH\x00R\x06append\x126\n" +
+	"\tcommitted\x18R \x01(\v2\x16.outrider.v1.CommittedH\x00R\tcommitted\x124\n" +
 	"\tget_state\x18Z \x01(\v2\x15.outrider.v1.GetStateH\x00R\bgetState\x12:\n" +
 	"\vstate_bytes\x18[ \x01(\v2\x17.outrider.v1.StateBytesH\x00R\n" +
 	"stateBytes\x12*\n" +
@@ -6199,10 +6511,14 @@ const file_outrider_proto_rawDesc = "" +
 	"\bstate_at\x18\x05 \x01(\x03R\astateAt\x12\x14\n" +
 	"\x05state\x18\x06 \x01(\fR\x05state\x12\x12\n" +
 	"\x04base\x18\x14 \x01(\fR\x04base\x12$\n" +
-	"\x03log\x18\x15 \x03(\v2\x12.outrider.v1.EntryR\x03log\"q\n" +
-	"\tInventory\x122\n" +
-	"\texecuting\x18\x01 \x03(\v2\x14.outrider.v1.ReceiptR\texecuting\x120\n" +
-	"\bterminal\x18\x02 \x03(\v2\x14.outrider.v1.OutcomeR\bterminal\"\xf1\x02\n" +
+	"\x03log\x18\x15 \x03(\v2\x12.outrider.v1.EntryR\x03log\"2\n" +
+	"\tInventory\x12%\n" +
+	"\x04held\x18\x01 \x03(\v2\x11.outrider.v1.HeldR\x04held\"\x94\x01\n" +
+	"\x04Held\x12.\n" +
+	"\areceipt\x18\x01 \x01(\v2\x14.outrider.v1.ReceiptR\areceipt\x12\x18\n" +
+	"\aversion\x18\x02 \x01(\x03R\aversion\x12\x12\n" +
+	"\x04done\x18\x03 \x01(\rR\x04done\x12.\n" +
+	"\aoutcome\x18\x04 \x01(\v2\x14.outrider.v1.OutcomeR\aoutcome\"\xee\x03\n" +
 	"\x06Joined\x12\x16\n" +
 	"\x06member\x18\x01 \x01(\rR\x06member\x12\x18\n" +
 	"\asession\x18\x02 \x01(\x06R\asession\x12%\n" +
@@ -6215,14 +6531,21 @@ const file_outrider_proto_rawDesc = "" +
 	"\fbatch_groups\x18\b \x01(\rR\vbatchGroups\x12\x1c\n" +
 	"\townership\x18\t \x01(\tR\townership\x12+\n" +
 	"\x05table\x18\n" +
-	" \x01(\v2\x15.outrider.v1.EndpointR\x05table\"\a\n" +
+	" \x01(\v2\x15.outrider.v1.EndpointR\x05table\x12;\n" +
+	"\rtable_segment\x18\v \x01(\v2\x16.outrider.v1.SegmentIdR\ftableSegment\x12(\n" +
+	"\x04void\x18\f \x03(\v2\x14.outrider.v1.ReceiptR\x04void\x12\x14\n" +
+	"\x05ready\x18\r \x01(\bR\x05ready\"\a\n" +
 	"\x05Leave\"\x1a\n" +
 	"\x06Locate\x12\x10\n" +
 	"\x03run\x18\x01 \x01(\tR\x03run\"#\n" +
 	"\aLocated\x12\x18\n" +
 	"\aaddress\x18\x01 \x01(\tR\aaddress\"0\n" +
 	"\aNewTerm\x12%\n" +
-	"\x04term\x18\x01 \x01(\v2\x11.outrider.v1.TermR\x04term\"/\n" +
+	"\x04term\x18\x01 \x01(\v2\x11.outrider.v1.TermR\x04term\"}\n" +
+	"\vNewTimeline\x121\n" +
+	"\btimeline\x18\x01 \x01(\v2\x15.outrider.v1.TimelineR\btimeline\x12\x18\n" +
+	"\aversion\x18\x02 \x01(\x03R\aversion\x12!\n" +
+	"\flast_rollout\x18\x03 \x01(\x03R\vlastRollout\"/\n" +
 	"\x03End\x12(\n" +
 	"\x05error\x18\x01 \x01(\v2\x12.outrider.v1.ErrorR\x05error\"Q\n" +
 	"\x05Fetch\x12\x14\n" +
@@ -6277,7 +6600,9 @@ const file_outrider_proto_rawDesc = "" +
 	"\x06errors\x18\x01 \x03(\v2\x12.outrider.v1.ErrorR\x06errors\";\n" +
 	"\aConfirm\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x03R\aversion\x12\x16\n" +
-	"\x06digest\x18\x02 \x01(\tR\x06digest\"\a\n" +
+	"\x06digest\x18\x02 \x01(\tR\x06digest\">\n" +
+	"\tConfirmed\x121\n" +
+	"\btimeline\x18\x01 \x01(\v2\x15.outrider.v1.TimelineR\btimeline\"\a\n" +
 	"\x05Drain\"-\n" +
 	"\aRelease\x12\"\n" +
 	"\n" +
@@ -6364,11 +6689,12 @@ const file_outrider_proto_rawDesc = "" +
 	"\x04data\x18\x02 \x01(\fR\x04data\"3\n" +
 	"\aSetBase\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\x04R\x05index\x12\x12\n" +
-	"\x04base\x18\x02 \x01(\fR\x04base\"c\n" +
+	"\x04base\x18\x02 \x01(\fR\x04base\"2\n" +
 	"\x06Append\x12(\n" +
-	"\x05entry\x18\x01 \x01(\v2\x12.outrider.v1.EntryR\x05entry\x12\x19\n" +
-	"\bstate_at\x18\x02 \x01(\x03R\astateAt\x12\x14\n" +
-	"\x05moves\x18\x03 \x01(\bR\x05moves\"$\n" +
+	"\x05entry\x18\x01 \x01(\v2\x12.outrider.v1.EntryR\x05entry\"C\n" +
+	"\tCommitted\x12\x1c\n" +
+	"\tadmission\x18\x01 \x01(\x04R\tadmission\x12\x18\n" +
+	"\arollout\x18\x02 \x01(\x03R\arollout\"$\n" +
 	"\bGetState\x12\x18\n" +
 	"\arollout\x18\x01 \x01(\x03R\arollout\"\"\n" +
 	"\n" +
@@ -6381,9 +6707,9 @@ const file_outrider_proto_rawDesc = "" +
 	"\aRewound\x12\x18\n" +
 	"\arollout\x18\x01 \x01(\x03R\arollout\x12\x16\n" +
 	"\x06groups\x18\x02 \x01(\x03R\x06groups\x12\x18\n" +
-	"\aversion\x18\x03 \x01(\x03R\aversion\"\n" +
-	"\n" +
-	"\bGetStats\"Q\n" +
+	"\aversion\x18\x03 \x01(\x03R\aversion\" \n" +
+	"\bGetStats\x12\x14\n" +
+	"\x05ready\x18\x01 \x01(\bR\x05ready\"Q\n" +
 	"\x05Count\x12\x16\n" +
 	"\x06groups\x18\x01 \x01(\x03R\x06groups\x12\x18\n" +
 	"\asamples\x18\x02 \x01(\x03R\asamples\x12\x16\n" +
@@ -6459,17 +6785,20 @@ const file_outrider_proto_rawDesc = "" +
 	"\x06handle\x18\x03 \x01(\fR\x06handle\x12+\n" +
 	"\x11confirmed_version\x18\x04 \x01(\x03R\x10confirmedVersion\x12\x16\n" +
 	"\x06digest\x18\x05 \x01(\tR\x06digest\x12\x1c\n" +
-	"\tconfirmed\x18\x06 \x01(\bR\tconfirmed\"\xc1\x01\n" +
+	"\tconfirmed\x18\x06 \x01(\bR\tconfirmed\"\xe2\x01\n" +
 	"\vUpdateState\x12\x12\n" +
 	"\x04hold\x18\x01 \x01(\x04R\x04hold\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\x03R\aversion\x12!\n" +
 	"\flast_version\x18\x03 \x01(\x03R\vlastVersion\x122\n" +
-	"\aengines\x18\x04 \x03(\v2\x18.outrider.v1.EngineStateR\aengines\x12-\n" +
-	"\x10revoked_rollouts\x18\x05 \x03(\x03B\x02\x10\x01R\x0frevokedRollouts\"\x1f\n" +
+	"\aengines\x18\x04 \x03(\v2\x18.outrider.v1.EngineStateR\aengines\x12\x1c\n" +
+	"\arevoked\x18\x05 \x03(\x04B\x02\x10\x01R\arevoked\x12\x16\n" +
+	"\x06digest\x18\x06 \x01(\tR\x06digest\x12\x18\n" +
+	"\arollout\x18\a \x01(\x03R\arollout\"\x1f\n" +
 	"\tGetUpdate\x12\x12\n" +
-	"\x04hold\x18\x01 \x01(\x04R\x04hold\"\"\n" +
+	"\x04hold\x18\x01 \x01(\x04R\x04hold\":\n" +
 	"\fRecordUpdate\x12\x12\n" +
-	"\x04hold\x18\x01 \x01(\x04R\x04hold\" \n" +
+	"\x04hold\x18\x01 \x01(\x04R\x04hold\x12\x16\n" +
+	"\x06digest\x18\x02 \x01(\tR\x06digest\" \n" +
 	"\n" +
 	"UndoUpdate\x12\x12\n" +
 	"\x04hold\x18\x01 \x01(\x04R\x04hold2>\n" +
@@ -6488,7 +6817,7 @@ func file_outrider_proto_rawDescGZIP() []byte {
 	return file_outrider_proto_rawDescData
 }
 
-var file_outrider_proto_msgTypes = make([]protoimpl.MessageInfo, 85)
+var file_outrider_proto_msgTypes = make([]protoimpl.MessageInfo, 89)
 var file_outrider_proto_goTypes = []any{
 	(*Frame)(nil),         // 0: outrider.v1.Frame
 	(*Error)(nil),         // 1: outrider.v1.Error
@@ -6512,69 +6841,73 @@ var file_outrider_proto_goTypes = []any{
 	(*WorkerRole)(nil),    // 19: outrider.v1.WorkerRole
 	(*TrainerRole)(nil),   // 20: outrider.v1.TrainerRole
 	(*Inventory)(nil),     // 21: outrider.v1.Inventory
-	(*Joined)(nil),        // 22: outrider.v1.Joined
-	(*Leave)(nil),         // 23: outrider.v1.Leave
-	(*Locate)(nil),        // 24: outrider.v1.Locate
-	(*Located)(nil),       // 25: outrider.v1.Located
-	(*NewTerm)(nil),       // 26: outrider.v1.NewTerm
-	(*End)(nil),           // 27: outrider.v1.End
-	(*Fetch)(nil),         // 28: outrider.v1.Fetch
-	(*Fetched)(nil),       // 29: outrider.v1.Fetched
-	(*Assignment)(nil),    // 30: outrider.v1.Assignment
-	(*Grant)(nil),         // 31: outrider.v1.Grant
-	(*Cancel)(nil),        // 32: outrider.v1.Cancel
-	(*SampleDone)(nil),    // 33: outrider.v1.SampleDone
-	(*SampleCount)(nil),   // 34: outrider.v1.SampleCount
-	(*Report)(nil),        // 35: outrider.v1.Report
-	(*Outcome)(nil),       // 36: outrider.v1.Outcome
-	(*Summary)(nil),       // 37: outrider.v1.Summary
-	(*Reported)(nil),      // 38: outrider.v1.Reported
-	(*Confirm)(nil),       // 39: outrider.v1.Confirm
-	(*Drain)(nil),         // 40: outrider.v1.Drain
-	(*Release)(nil),       // 41: outrider.v1.Release
-	(*Take)(nil),          // 42: outrider.v1.Take
-	(*CancelTake)(nil),    // 43: outrider.v1.CancelTake
-	(*LeasedGroup)(nil),   // 44: outrider.v1.LeasedGroup
-	(*Lease)(nil),         // 45: outrider.v1.Lease
-	(*Shard)(nil),         // 46: outrider.v1.Shard
-	(*Publish)(nil),       // 47: outrider.v1.Publish
-	(*Publication)(nil),   // 48: outrider.v1.Publication
-	(*Admit)(nil),         // 49: outrider.v1.Admit
-	(*Admitted)(nil),      // 50: outrider.v1.Admitted
-	(*Commit)(nil),        // 51: outrider.v1.Commit
-	(*Rollback)(nil),      // 52: outrider.v1.Rollback
-	(*LeaseStatus)(nil),   // 53: outrider.v1.LeaseStatus
-	(*Settled)(nil),       // 54: outrider.v1.Settled
-	(*DiscardGroups)(nil), // 55: outrider.v1.DiscardGroups
-	(*Entry)(nil),         // 56: outrider.v1.Entry
-	(*SetBase)(nil),       // 57: outrider.v1.SetBase
-	(*Append)(nil),        // 58: outrider.v1.Append
-	(*GetState)(nil),      // 59: outrider.v1.GetState
-	(*StateBytes)(nil),    // 60: outrider.v1.StateBytes
-	(*Saved)(nil),         // 61: outrider.v1.Saved
-	(*Rewind)(nil),        // 62: outrider.v1.Rewind
-	(*Rewound)(nil),       // 63: outrider.v1.Rewound
-	(*GetStats)(nil),      // 64: outrider.v1.GetStats
-	(*Count)(nil),         // 65: outrider.v1.Count
-	(*Books)(nil),         // 66: outrider.v1.Books
-	(*Stats)(nil),         // 67: outrider.v1.Stats
-	(*MemberStats)(nil),   // 68: outrider.v1.MemberStats
-	(*Close)(nil),         // 69: outrider.v1.Close
-	(*Closed)(nil),        // 70: outrider.v1.Closed
-	(*Hold)(nil),          // 71: outrider.v1.Hold
-	(*HoldGranted)(nil),   // 72: outrider.v1.HoldGranted
-	(*AwaitFrontier)(nil), // 73: outrider.v1.AwaitFrontier
-	(*ReleaseHold)(nil),   // 74: outrider.v1.ReleaseHold
-	(*BeginUpdate)(nil),   // 75: outrider.v1.BeginUpdate
-	(*EngineState)(nil),   // 76: outrider.v1.EngineState
-	(*UpdateState)(nil),   // 77: outrider.v1.UpdateState
-	(*GetUpdate)(nil),     // 78: outrider.v1.GetUpdate
-	(*RecordUpdate)(nil),  // 79: outrider.v1.RecordUpdate
-	(*UndoUpdate)(nil),    // 80: outrider.v1.UndoUpdate
-	nil,                   // 81: outrider.v1.Publish.RolesEntry
-	nil,                   // 82: outrider.v1.Publication.RolesEntry
-	nil,                   // 83: outrider.v1.Books.DiscardedEntry
-	nil,                   // 84: outrider.v1.Books.LiveEntry
+	(*Held)(nil),          // 22: outrider.v1.Held
+	(*Joined)(nil),        // 23: outrider.v1.Joined
+	(*Leave)(nil),         // 24: outrider.v1.Leave
+	(*Locate)(nil),        // 25: outrider.v1.Locate
+	(*Located)(nil),       // 26: outrider.v1.Located
+	(*NewTerm)(nil),       // 27: outrider.v1.NewTerm
+	(*NewTimeline)(nil),   // 28: outrider.v1.NewTimeline
+	(*End)(nil),           // 29: outrider.v1.End
+	(*Fetch)(nil),         // 30: outrider.v1.Fetch
+	(*Fetched)(nil),       // 31: outrider.v1.Fetched
+	(*Assignment)(nil),    // 32: outrider.v1.Assignment
+	(*Grant)(nil),         // 33: outrider.v1.Grant
+	(*Cancel)(nil),        // 34: outrider.v1.Cancel
+	(*SampleDone)(nil),    // 35: outrider.v1.SampleDone
+	(*SampleCount)(nil),   // 36: outrider.v1.SampleCount
+	(*Report)(nil),        // 37: outrider.v1.Report
+	(*Outcome)(nil),       // 38: outrider.v1.Outcome
+	(*Summary)(nil),       // 39: outrider.v1.Summary
+	(*Reported)(nil),      // 40: outrider.v1.Reported
+	(*Confirm)(nil),       // 41: outrider.v1.Confirm
+	(*Confirmed)(nil),     // 42: outrider.v1.Confirmed
+	(*Drain)(nil),         // 43: outrider.v1.Drain
+	(*Release)(nil),       // 44: outrider.v1.Release
+	(*Take)(nil),          // 45: outrider.v1.Take
+	(*CancelTake)(nil),    // 46: outrider.v1.CancelTake
+	(*LeasedGroup)(nil),   // 47: outrider.v1.LeasedGroup
+	(*Lease)(nil),         // 48: outrider.v1.Lease
+	(*Shard)(nil),         // 49: outrider.v1.Shard
+	(*Publish)(nil),       // 50: outrider.v1.Publish
+	(*Publication)(nil),   // 51: outrider.v1.Publication
+	(*Admit)(nil),         // 52: outrider.v1.Admit
+	(*Admitted)(nil),      // 53: outrider.v1.Admitted
+	(*Commit)(nil),        // 54: outrider.v1.Commit
+	(*Rollback)(nil),      // 55: outrider.v1.Rollback
+	(*LeaseStatus)(nil),   // 56: outrider.v1.LeaseStatus
+	(*Settled)(nil),       // 57: outrider.v1.Settled
+	(*DiscardGroups)(nil), // 58: outrider.v1.DiscardGroups
+	(*Entry)(nil),         // 59: outrider.v1.Entry
+	(*SetBase)(nil),       // 60: outrider.v1.SetBase
+	(*Append)(nil),        // 61: outrider.v1.Append
+	(*Committed)(nil),     // 62: outrider.v1.Committed
+	(*GetState)(nil),      // 63: outrider.v1.GetState
+	(*StateBytes)(nil),    // 64: outrider.v1.StateBytes
+	(*Saved)(nil),         // 65: outrider.v1.Saved
+	(*Rewind)(nil),        // 66: outrider.v1.Rewind
+	(*Rewound)(nil),       // 67: outrider.v1.Rewound
+	(*GetStats)(nil),      // 68: outrider.v1.GetStats
+	(*Count)(nil),         // 69: outrider.v1.Count
+	(*Books)(nil),         // 70: outrider.v1.Books
+	(*Stats)(nil),         // 71: outrider.v1.Stats
+	(*MemberStats)(nil),   // 72: outrider.v1.MemberStats
+	(*Close)(nil),         // 73: outrider.v1.Close
+	(*Closed)(nil),        // 74: outrider.v1.Closed
+	(*Hold)(nil),          // 75: outrider.v1.Hold
+	(*HoldGranted)(nil),   // 76: outrider.v1.HoldGranted
+	(*AwaitFrontier)(nil), // 77: outrider.v1.AwaitFrontier
+	(*ReleaseHold)(nil),   // 78: outrider.v1.ReleaseHold
+	(*BeginUpdate)(nil),   // 79: outrider.v1.BeginUpdate
+	(*EngineState)(nil),   // 80: outrider.v1.EngineState
+	(*UpdateState)(nil),   // 81: outrider.v1.UpdateState
+	(*GetUpdate)(nil),     // 82: outrider.v1.GetUpdate
+	(*RecordUpdate)(nil),  // 83: outrider.v1.RecordUpdate
+	(*UndoUpdate)(nil),    // 84: outrider.v1.UndoUpdate
+	nil,                   // 85: outrider.v1.Publish.RolesEntry
+	nil,                   // 86: outrider.v1.Publication.RolesEntry
+	nil,                   // 87: outrider.v1.Books.DiscardedEntry
+	nil,                   // 88: outrider.v1.Books.LiveEntry
 }
 var file_outrider_proto_depIdxs = []int32{
 	1,   // 0: outrider.v1.Frame.error:type_name -> outrider.v1.Error
@@ -6586,123 +6919,131 @@ var file_outrider_proto_depIdxs = []int32{
 	14,  // 6: outrider.v1.Frame.own:type_name -> outrider.v1.Own
 	17,  // 7: outrider.v1.Frame.owned:type_name -> outrider.v1.Owned
 	18,  // 8: outrider.v1.Frame.join:type_name -> outrider.v1.Join
-	22,  // 9: outrider.v1.Frame.joined:type_name -> outrider.v1.Joined
-	23,  // 10: outrider.v1.Frame.leave:type_name -> outrider.v1.Leave
-	24,  // 11: outrider.v1.Frame.locate:type_name -> outrider.v1.Locate
-	25,  // 12: outrider.v1.Frame.located:type_name -> outrider.v1.Located
-	26,  // 13: outrider.v1.Frame.new_term:type_name -> outrider.v1.NewTerm
-	27,  // 14: outrider.v1.Frame.end:type_name -> outrider.v1.End
-	28,  // 15: outrider.v1.Frame.fetch:type_name -> outrider.v1.Fetch
-	29,  // 16: outrider.v1.Frame.fetched:type_name -> outrider.v1.Fetched
-	31,  // 17: outrider.v1.Frame.grant:type_name -> outrider.v1.Grant
-	32,  // 18: outrider.v1.Frame.cancel:type_name -> outrider.v1.Cancel
-	33,  // 19: outrider.v1.Frame.sample_done:type_name -> outrider.v1.SampleDone
-	35,  // 20: outrider.v1.Frame.report:type_name -> outrider.v1.Report
-	38,  // 21: outrider.v1.Frame.reported:type_name -> outrider.v1.Reported
-	39,  // 22: outrider.v1.Frame.confirm:type_name -> outrider.v1.Confirm
-	40,  // 23: outrider.v1.Frame.drain:type_name -> outrider.v1.Drain
-	41,  // 24: outrider.v1.Frame.release:type_name -> outrider.v1.Release
-	42,  // 25: outrider.v1.Frame.take:type_name -> outrider.v1.Take
-	43,  // 26: outrider.v1.Frame.cancel_take:type_name -> outrider.v1.CancelTake
-	45,  // 27: outrider.v1.Frame.lease:type_name -> outrider.v1.Lease
-	47,  // 28: outrider.v1.Frame.publish:type_name -> outrider.v1.Publish
-	48,  // 29: outrider.v1.Frame.publication:type_name -> outrider.v1.Publication
-	49,  // 30: outrider.v1.Frame.admit:type_name -> outrider.v1.Admit
-	50,  // 31: outrider.v1.Frame.admitted:type_name -> outrider.v1.Admitted
-	51,  // 32: outrider.v1.Frame.commit:type_name -> outrider.v1.Commit
-	52,  // 33: outrider.v1.Frame.rollback:type_name -> outrider.v1.Rollback
-	53,  // 34: outrider.v1.Frame.lease_status:type_name -> outrider.v1.LeaseStatus
-	54,  // 35: outrider.v1.Frame.settled:type_name -> outrider.v1.Settled
-	55,  // 36: outrider.v1.Frame.discard_groups:type_name -> outrider.v1.DiscardGroups
-	57,  // 37: outrider.v1.Frame.set_base:type_name -> outrider.v1.SetBase
-	58,  // 38: outrider.v1.Frame.append:type_name -> outrider.v1.Append
-	59,  // 39: outrider.v1.Frame.get_state:type_name -> outrider.v1.GetState
-	60,  // 40: outrider.v1.Frame.state_bytes:type_name -> outrider.v1.StateBytes
-	61,  // 41: outrider.v1.Frame.saved:type_name -> outrider.v1.Saved
-	62,  // 42: outrider.v1.Frame.rewind:type_name -> outrider.v1.Rewind
-	63,  // 43: outrider.v1.Frame.rewound:type_name -> outrider.v1.Rewound
-	64,  // 44: outrider.v1.Frame.get_stats:type_name -> outrider.v1.GetStats
-	67,  // 45: outrider.v1.Frame.stats:type_name -> outrider.v1.Stats
-	69,  // 46: outrider.v1.Frame.close:type_name -> outrider.v1.Close
-	70,  // 47: outrider.v1.Frame.closed:type_name -> outrider.v1.Closed
-	71,  // 48: outrider.v1.Frame.hold:type_name -> outrider.v1.Hold
-	72,  // 49: outrider.v1.Frame.hold_granted:type_name -> outrider.v1.HoldGranted
-	73,  // 50: outrider.v1.Frame.await_frontier:type_name -> outrider.v1.AwaitFrontier
-	74,  // 51: outrider.v1.Frame.release_hold:type_name -> outrider.v1.ReleaseHold
-	75,  // 52: outrider.v1.Frame.begin_update:type_name -> outrider.v1.BeginUpdate
-	77,  // 53: outrider.v1.Frame.update_state:type_name -> outrider.v1.UpdateState
-	78,  // 54: outrider.v1.Frame.get_update:type_name -> outrider.v1.GetUpdate
-	79,  // 55: outrider.v1.Frame.record_update:type_name -> outrider.v1.RecordUpdate
-	80,  // 56: outrider.v1.Frame.undo_update:type_name -> outrider.v1.UndoUpdate
-	7,   // 57: outrider.v1.Timeline.origin:type_name -> outrider.v1.Term
-	8,   // 58: outrider.v1.Receipt.timeline:type_name -> outrider.v1.Timeline
-	10,  // 59: outrider.v1.Locator.segment:type_name -> outrider.v1.SegmentId
-	13,  // 60: outrider.v1.Own.run:type_name -> outrider.v1.Run
-	15,  // 61: outrider.v1.Own.config:type_name -> outrider.v1.Config
-	16,  // 62: outrider.v1.Config.source:type_name -> outrider.v1.Source
-	13,  // 63: outrider.v1.Join.run:type_name -> outrider.v1.Run
-	19,  // 64: outrider.v1.Join.worker:type_name -> outrider.v1.WorkerRole
-	20,  // 65: outrider.v1.Join.trainer:type_name -> outrider.v1.TrainerRole
-	12,  // 66: outrider.v1.Join.endpoint:type_name -> outrider.v1.Endpoint
-	7,   // 67: outrider.v1.Join.known_term:type_name -> outrider.v1.Term
-	21,  // 68: outrider.v1.Join.inventory:type_name -> outrider.v1.Inventory
-	8,   // 69: outrider.v1.WorkerRole.confirmed_timeline:type_name -> outrider.v1.Timeline
-	56,  // 70: outrider.v1.TrainerRole.log:type_name -> outrider.v1.Entry
-	9,   // 71: outrider.v1.Inventory.executing:type_name -> outrider.v1.Receipt
-	36,  // 72: outrider.v1.Inventory.terminal:type_name -> outrider.v1.Outcome
-	7,   // 73: outrider.v1.Joined.term:type_name -> outrider.v1.Term
-	8,   // 74: outrider.v1.Joined.timeline:type_name -> outrider.v1.Timeline
-	12,  // 75: outrider.v1.Joined.table:type_name -> outrider.v1.Endpoint
-	7,   // 76: outrider.v1.NewTerm.term:type_name -> outrider.v1.Term
-	1,   // 77: outrider.v1.End.error:type_name -> outrider.v1.Error
-	10,  // 78: outrider.v1.Fetch.segments:type_name -> outrider.v1.SegmentId
-	10,  // 79: outrider.v1.Fetched.segments:type_name -> outrider.v1.SegmentId
-	9,   // 80: outrider.v1.Assignment.receipt:type_name -> outrider.v1.Receipt
-	30,  // 81: outrider.v1.Grant.assignments:type_name -> outrider.v1.Assignment
-	9,   // 82: outrider.v1.Cancel.receipts:type_name -> outrider.v1.Receipt
-	34,  // 83: outrider.v1.SampleDone.counts:type_name -> outrider.v1.SampleCount
-	9,   // 84: outrider.v1.SampleCount.receipt:type_name -> outrider.v1.Receipt
-	36,  // 85: outrider.v1.Report.outcomes:type_name -> outrider.v1.Outcome
-	9,   // 86: outrider.v1.Outcome.receipt:type_name -> outrider.v1.Receipt
-	11,  // 87: outrider.v1.Outcome.locator:type_name -> outrider.v1.Locator
-	37,  // 88: outrider.v1.Outcome.summary:type_name -> outrider.v1.Summary
-	1,   // 89: outrider.v1.Reported.errors:type_name -> outrider.v1.Error
-	11,  // 90: outrider.v1.LeasedGroup.locator:type_name -> outrider.v1.Locator
-	37,  // 91: outrider.v1.LeasedGroup.summary:type_name -> outrider.v1.Summary
-	44,  // 92: outrider.v1.Lease.groups:type_name -> outrider.v1.LeasedGroup
-	12,  // 93: outrider.v1.Lease.endpoints:type_name -> outrider.v1.Endpoint
-	11,  // 94: outrider.v1.Shard.locators:type_name -> outrider.v1.Locator
-	46,  // 95: outrider.v1.Publish.shards:type_name -> outrider.v1.Shard
-	81,  // 96: outrider.v1.Publish.roles:type_name -> outrider.v1.Publish.RolesEntry
-	8,   // 97: outrider.v1.Publication.timeline:type_name -> outrider.v1.Timeline
-	7,   // 98: outrider.v1.Publication.term:type_name -> outrider.v1.Term
-	46,  // 99: outrider.v1.Publication.shards:type_name -> outrider.v1.Shard
-	82,  // 100: outrider.v1.Publication.roles:type_name -> outrider.v1.Publication.RolesEntry
-	12,  // 101: outrider.v1.Publication.endpoints:type_name -> outrider.v1.Endpoint
-	48,  // 102: outrider.v1.Admit.publication:type_name -> outrider.v1.Publication
-	10,  // 103: outrider.v1.Admitted.segments:type_name -> outrider.v1.SegmentId
-	11,  // 104: outrider.v1.Admitted.locators:type_name -> outrider.v1.Locator
-	56,  // 105: outrider.v1.Append.entry:type_name -> outrider.v1.Entry
-	65,  // 106: outrider.v1.Books.reserved:type_name -> outrider.v1.Count
-	65,  // 107: outrider.v1.Books.acknowledged:type_name -> outrider.v1.Count
-	83,  // 108: outrider.v1.Books.discarded:type_name -> outrider.v1.Books.DiscardedEntry
-	65,  // 109: outrider.v1.Books.failed:type_name -> outrider.v1.Count
-	84,  // 110: outrider.v1.Books.live:type_name -> outrider.v1.Books.LiveEntry
-	66,  // 111: outrider.v1.Stats.books:type_name -> outrider.v1.Books
-	8,   // 112: outrider.v1.Stats.timeline:type_name -> outrider.v1.Timeline
-	7,   // 113: outrider.v1.Stats.term:type_name -> outrider.v1.Term
-	68,  // 114: outrider.v1.Stats.members:type_name -> outrider.v1.MemberStats
-	67,  // 115: outrider.v1.Closed.stats:type_name -> outrider.v1.Stats
-	76,  // 116: outrider.v1.UpdateState.engines:type_name -> outrider.v1.EngineState
-	65,  // 117: outrider.v1.Books.DiscardedEntry.value:type_name -> outrider.v1.Count
-	65,  // 118: outrider.v1.Books.LiveEntry.value:type_name -> outrider.v1.Count
-	0,   // 119: outrider.v1.Owner.Session:input_type -> outrider.v1.Frame
-	0,   // 120: outrider.v1.Owner.Session:output_type -> outrider.v1.Frame
-	120, // [120:121] is the sub-list for method output_type
-	119, // [119:120] is the sub-list for method input_type
-	119, // [119:119] is the sub-list for extension type_name
-	119, // [119:119] is the sub-list for extension extendee
-	0,   // [0:119] is the sub-list for field type_name
+	23,  // 9: outrider.v1.Frame.joined:type_name -> outrider.v1.Joined
+	24,  // 10: outrider.v1.Frame.leave:type_name -> outrider.v1.Leave
+	25,  // 11: outrider.v1.Frame.locate:type_name -> outrider.v1.Locate
+	26,  // 12: outrider.v1.Frame.located:type_name -> outrider.v1.Located
+	27,  // 13: outrider.v1.Frame.new_term:type_name -> outrider.v1.NewTerm
+	28,  // 14: outrider.v1.Frame.new_timeline:type_name -> outrider.v1.NewTimeline
+	29,  // 15: outrider.v1.Frame.end:type_name -> outrider.v1.End
+	30,  // 16: outrider.v1.Frame.fetch:type_name -> outrider.v1.Fetch
+	31,  // 17: outrider.v1.Frame.fetched:type_name -> outrider.v1.Fetched
+	33,  // 18: outrider.v1.Frame.grant:type_name -> outrider.v1.Grant
+	34,  // 19: outrider.v1.Frame.cancel:type_name -> outrider.v1.Cancel
+	35,  // 20: outrider.v1.Frame.sample_done:type_name -> outrider.v1.SampleDone
+	37,  // 21: outrider.v1.Frame.report:type_name -> outrider.v1.Report
+	40,  // 22: outrider.v1.Frame.reported:type_name -> outrider.v1.Reported
+	41,  // 23: outrider.v1.Frame.confirm:type_name -> outrider.v1.Confirm
+	42,  // 24: outrider.v1.Frame.confirmed:type_name -> outrider.v1.Confirmed
+	43,  // 25: outrider.v1.Frame.drain:type_name -> outrider.v1.Drain
+	44,  // 26: outrider.v1.Frame.release:type_name -> outrider.v1.Release
+	45,  // 27: outrider.v1.Frame.take:type_name -> outrider.v1.Take
+	46,  // 28: outrider.v1.Frame.cancel_take:type_name -> outrider.v1.CancelTake
+	48,  // 29: outrider.v1.Frame.lease:type_name -> outrider.v1.Lease
+	50,  // 30: outrider.v1.Frame.publish:type_name -> outrider.v1.Publish
+	51,  // 31: outrider.v1.Frame.publication:type_name -> outrider.v1.Publication
+	52,  // 32: outrider.v1.Frame.admit:type_name -> outrider.v1.Admit
+	53,  // 33: outrider.v1.Frame.admitted:type_name -> outrider.v1.Admitted
+	54,  // 34: outrider.v1.Frame.commit:type_name -> outrider.v1.Commit
+	55,  // 35: outrider.v1.Frame.rollback:type_name -> outrider.v1.Rollback
+	56,  // 36: outrider.v1.Frame.lease_status:type_name -> outrider.v1.LeaseStatus
+	57,  // 37: outrider.v1.Frame.settled:type_name -> outrider.v1.Settled
+	58,  // 38: outrider.v1.Frame.discard_groups:type_name -> outrider.v1.DiscardGroups
+	60,  // 39: outrider.v1.Frame.set_base:type_name -> outrider.v1.SetBase
+	61,  // 40: outrider.v1.Frame.append:type_name -> outrider.v1.Append
+	62,  // 41: outrider.v1.Frame.committed:type_name -> outrider.v1.Committed
+	63,  // 42: outrider.v1.Frame.get_state:type_name -> outrider.v1.GetState
+	64,  // 43: outrider.v1.Frame.state_bytes:type_name -> outrider.v1.StateBytes
+	65,  // 44: outrider.v1.Frame.saved:type_name -> outrider.v1.Saved
+	66,  // 45: outrider.v1.Frame.rewind:type_name -> outrider.v1.Rewind
+	67,  // 46: outrider.v1.Frame.rewound:type_name -> outrider.v1.Rewound
+	68,  // 47: outrider.v1.Frame.get_stats:type_name -> outrider.v1.GetStats
+	71,  // 48: outrider.v1.Frame.stats:type_name -> outrider.v1.Stats
+	73,  // 49: outrider.v1.Frame.close:type_name -> outrider.v1.Close
+	74,  // 50: outrider.v1.Frame.closed:type_name -> outrider.v1.Closed
+	75,  // 51: outrider.v1.Frame.hold:type_name -> outrider.v1.Hold
+	76,  // 52: outrider.v1.Frame.hold_granted:type_name -> outrider.v1.HoldGranted
+	77,  // 53: outrider.v1.Frame.await_frontier:type_name -> outrider.v1.AwaitFrontier
+	78,  // 54: outrider.v1.Frame.release_hold:type_name -> outrider.v1.ReleaseHold
+	79,  // 55: outrider.v1.Frame.begin_update:type_name -> outrider.v1.BeginUpdate
+	81,  // 56: outrider.v1.Frame.update_state:type_name -> outrider.v1.UpdateState
+	82,  // 57: outrider.v1.Frame.get_update:type_name -> outrider.v1.GetUpdate
+	83,  // 58: outrider.v1.Frame.record_update:type_name -> outrider.v1.RecordUpdate
+	84,  // 59: outrider.v1.Frame.undo_update:type_name -> outrider.v1.UndoUpdate
+	7,   // 60: outrider.v1.Timeline.origin:type_name -> outrider.v1.Term
+	8,   // 61: outrider.v1.Receipt.timeline:type_name -> outrider.v1.Timeline
+	10,  // 62: outrider.v1.Locator.segment:type_name -> outrider.v1.SegmentId
+	13,  // 63: outrider.v1.Own.run:type_name -> outrider.v1.Run
+	15,  // 64: outrider.v1.Own.config:type_name -> outrider.v1.Config
+	16,  // 65: outrider.v1.Config.source:type_name -> outrider.v1.Source
+	13,  // 66: outrider.v1.Join.run:type_name -> outrider.v1.Run
+	19,  // 67: outrider.v1.Join.worker:type_name -> outrider.v1.WorkerRole
+	20,  // 68: outrider.v1.Join.trainer:type_name -> outrider.v1.TrainerRole
+	12,  // 69: outrider.v1.Join.endpoint:type_name -> outrider.v1.Endpoint
+	7,   // 70: outrider.v1.Join.known_term:type_name -> outrider.v1.Term
+	21,  // 71: outrider.v1.Join.inventory:type_name -> outrider.v1.Inventory
+	8,   // 72: outrider.v1.WorkerRole.confirmed_timeline:type_name -> outrider.v1.Timeline
+	59,  // 73: outrider.v1.TrainerRole.log:type_name -> outrider.v1.Entry
+	22,  // 74: outrider.v1.Inventory.held:type_name -> outrider.v1.Held
+	9,   // 75: outrider.v1.Held.receipt:type_name -> outrider.v1.Receipt
+	38,  // 76: outrider.v1.Held.outcome:type_name -> outrider.v1.Outcome
+	7,   // 77: outrider.v1.Joined.term:type_name -> outrider.v1.Term
+	8,   // 78: outrider.v1.Joined.timeline:type_name -> outrider.v1.Timeline
+	12,  // 79: outrider.v1.Joined.table:type_name -> outrider.v1.Endpoint
+	10,  // 80: outrider.v1.Joined.table_segment:type_name -> outrider.v1.SegmentId
+	9,   // 81: outrider.v1.Joined.void:type_name -> outrider.v1.Receipt
+	7,   // 82: outrider.v1.NewTerm.term:type_name -> outrider.v1.Term
+	8,   // 83: outrider.v1.NewTimeline.timeline:type_name -> outrider.v1.Timeline
+	1,   // 84: outrider.v1.End.error:type_name -> outrider.v1.Error
+	10,  // 85: outrider.v1.Fetch.segments:type_name -> outrider.v1.SegmentId
+	10,  // 86: outrider.v1.Fetched.segments:type_name -> outrider.v1.SegmentId
+	9,   // 87: outrider.v1.Assignment.receipt:type_name -> outrider.v1.Receipt
+	32,  // 88: outrider.v1.Grant.assignments:type_name -> outrider.v1.Assignment
+	9,   // 89: outrider.v1.Cancel.receipts:type_name -> outrider.v1.Receipt
+	36,  // 90: outrider.v1.SampleDone.counts:type_name -> outrider.v1.SampleCount
+	9,   // 91: outrider.v1.SampleCount.receipt:type_name -> outrider.v1.Receipt
+	38,  // 92: outrider.v1.Report.outcomes:type_name -> outrider.v1.Outcome
+	9,   // 93: outrider.v1.Outcome.receipt:type_name -> outrider.v1.Receipt
+	11,  // 94: outrider.v1.Outcome.locator:type_name -> outrider.v1.Locator
+	39,  // 95: outrider.v1.Outcome.summary:type_name -> outrider.v1.Summary
+	1,   // 96: outrider.v1.Reported.errors:type_name -> outrider.v1.Error
+	8,   // 97: outrider.v1.Confirmed.timeline:type_name -> outrider.v1.Timeline
+	11,  // 98: outrider.v1.LeasedGroup.locator:type_name -> outrider.v1.Locator
+	39,  // 99: outrider.v1.LeasedGroup.summary:type_name -> outrider.v1.Summary
+	47,  // 100: outrider.v1.Lease.groups:type_name -> outrider.v1.LeasedGroup
+	12,  // 101: outrider.v1.Lease.endpoints:type_name -> outrider.v1.Endpoint
+	11,  // 102: outrider.v1.Shard.locators:type_name -> outrider.v1.Locator
+	49,  // 103: outrider.v1.Publish.shards:type_name -> outrider.v1.Shard
+	85,  // 104: outrider.v1.Publish.roles:type_name -> outrider.v1.Publish.RolesEntry
+	8,   // 105: outrider.v1.Publication.timeline:type_name -> outrider.v1.Timeline
+	7,   // 106: outrider.v1.Publication.term:type_name -> outrider.v1.Term
+	49,  // 107: outrider.v1.Publication.shards:type_name -> outrider.v1.Shard
+	86,  // 108: outrider.v1.Publication.roles:type_name -> outrider.v1.Publication.RolesEntry
+	12,  // 109: outrider.v1.Publication.endpoints:type_name -> outrider.v1.Endpoint
+	51,  // 110: outrider.v1.Admit.publication:type_name -> outrider.v1.Publication
+	10,  // 111: outrider.v1.Admitted.segments:type_name -> outrider.v1.SegmentId
+	11,  // 112: outrider.v1.Admitted.locators:type_name -> outrider.v1.Locator
+	59,  // 113: outrider.v1.Append.entry:type_name -> outrider.v1.Entry
+	69,  // 114: outrider.v1.Books.reserved:type_name -> outrider.v1.Count
+	69,  // 115: outrider.v1.Books.acknowledged:type_name -> outrider.v1.Count
+	87,  // 116: outrider.v1.Books.discarded:type_name -> outrider.v1.Books.DiscardedEntry
+	69,  // 117: outrider.v1.Books.failed:type_name -> outrider.v1.Count
+	88,  // 118: outrider.v1.Books.live:type_name -> outrider.v1.Books.LiveEntry
+	70,  // 119: outrider.v1.Stats.books:type_name -> outrider.v1.Books
+	8,   // 120: outrider.v1.Stats.timeline:type_name -> outrider.v1.Timeline
+	7,   // 121: outrider.v1.Stats.term:type_name -> outrider.v1.Term
+	72,  // 122: outrider.v1.Stats.members:type_name -> outrider.v1.MemberStats
+	71,  // 123: outrider.v1.Closed.stats:type_name -> outrider.v1.Stats
+	80,  // 124: outrider.v1.UpdateState.engines:type_name -> outrider.v1.EngineState
+	69,  // 125: outrider.v1.Books.DiscardedEntry.value:type_name -> outrider.v1.Count
+	69,  // 126: outrider.v1.Books.LiveEntry.value:type_name -> outrider.v1.Count
+	0,   // 127: outrider.v1.Owner.Session:input_type -> outrider.v1.Frame
+	0,   // 128: outrider.v1.Owner.Session:output_type -> outrider.v1.Frame
+	128, // [128:129] is the sub-list for method output_type
+	127, // [127:128] is the sub-list for method input_type
+	127, // [127:127] is the sub-list for extension type_name
+	127, // [127:127] is the sub-list for extension extendee
+	0,   // [0:127] is the sub-list for field type_name
 }
 
 func init() { file_outrider_proto_init() }
@@ -6724,6 +7065,7 @@ func file_outrider_proto_init() {
 		(*Frame_Locate)(nil),
 		(*Frame_Located)(nil),
 		(*Frame_NewTerm)(nil),
+		(*Frame_NewTimeline)(nil),
 		(*Frame_End)(nil),
 		(*Frame_Fetch)(nil),
 		(*Frame_Fetched)(nil),
@@ -6733,6 +7075,7 @@ func file_outrider_proto_init() {
 		(*Frame_Report)(nil),
 		(*Frame_Reported)(nil),
 		(*Frame_Confirm)(nil),
+		(*Frame_Confirmed)(nil),
 		(*Frame_Drain)(nil),
 		(*Frame_Release)(nil),
 		(*Frame_Take)(nil),
@@ -6749,6 +7092,7 @@ func file_outrider_proto_init() {
 		(*Frame_DiscardGroups)(nil),
 		(*Frame_SetBase)(nil),
 		(*Frame_Append)(nil),
+		(*Frame_Committed)(nil),
 		(*Frame_GetState)(nil),
 		(*Frame_StateBytes)(nil),
 		(*Frame_Saved)(nil),
@@ -6774,7 +7118,7 @@ func file_outrider_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_outrider_proto_rawDesc), len(file_outrider_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   85,
+			NumMessages:   89,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
