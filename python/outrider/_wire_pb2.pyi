@@ -1,0 +1,1046 @@
+from google.protobuf.internal import containers as _containers
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Mapping, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class Frame(_message.Message):
+    __slots__ = ["id", "answer", "member", "error", "ready", "hello", "spilled", "log_line", "done", "own", "owned", "join", "joined", "leave", "locate", "located", "new_term", "new_timeline", "end", "fetch", "fetched", "grant", "cancel", "sample_done", "report", "reported", "confirm", "confirmed", "drain", "release", "take", "cancel_take", "lease", "publish", "publication", "admit", "admitted", "commit", "rollback", "lease_status", "settled", "discard_groups", "set_base", "append", "committed", "get_state", "state_bytes", "saved", "rewind", "rewound", "get_stats", "stats", "close", "closed", "hold", "hold_granted", "await_frontier", "release_hold", "begin_update", "update_state", "get_update", "record_update", "undo_update"]
+    ID_FIELD_NUMBER: _ClassVar[int]
+    ANSWER_FIELD_NUMBER: _ClassVar[int]
+    MEMBER_FIELD_NUMBER: _ClassVar[int]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    READY_FIELD_NUMBER: _ClassVar[int]
+    HELLO_FIELD_NUMBER: _ClassVar[int]
+    SPILLED_FIELD_NUMBER: _ClassVar[int]
+    LOG_LINE_FIELD_NUMBER: _ClassVar[int]
+    DONE_FIELD_NUMBER: _ClassVar[int]
+    OWN_FIELD_NUMBER: _ClassVar[int]
+    OWNED_FIELD_NUMBER: _ClassVar[int]
+    JOIN_FIELD_NUMBER: _ClassVar[int]
+    JOINED_FIELD_NUMBER: _ClassVar[int]
+    LEAVE_FIELD_NUMBER: _ClassVar[int]
+    LOCATE_FIELD_NUMBER: _ClassVar[int]
+    LOCATED_FIELD_NUMBER: _ClassVar[int]
+    NEW_TERM_FIELD_NUMBER: _ClassVar[int]
+    NEW_TIMELINE_FIELD_NUMBER: _ClassVar[int]
+    END_FIELD_NUMBER: _ClassVar[int]
+    FETCH_FIELD_NUMBER: _ClassVar[int]
+    FETCHED_FIELD_NUMBER: _ClassVar[int]
+    GRANT_FIELD_NUMBER: _ClassVar[int]
+    CANCEL_FIELD_NUMBER: _ClassVar[int]
+    SAMPLE_DONE_FIELD_NUMBER: _ClassVar[int]
+    REPORT_FIELD_NUMBER: _ClassVar[int]
+    REPORTED_FIELD_NUMBER: _ClassVar[int]
+    CONFIRM_FIELD_NUMBER: _ClassVar[int]
+    CONFIRMED_FIELD_NUMBER: _ClassVar[int]
+    DRAIN_FIELD_NUMBER: _ClassVar[int]
+    RELEASE_FIELD_NUMBER: _ClassVar[int]
+    TAKE_FIELD_NUMBER: _ClassVar[int]
+    CANCEL_TAKE_FIELD_NUMBER: _ClassVar[int]
+    LEASE_FIELD_NUMBER: _ClassVar[int]
+    PUBLISH_FIELD_NUMBER: _ClassVar[int]
+    PUBLICATION_FIELD_NUMBER: _ClassVar[int]
+    ADMIT_FIELD_NUMBER: _ClassVar[int]
+    ADMITTED_FIELD_NUMBER: _ClassVar[int]
+    COMMIT_FIELD_NUMBER: _ClassVar[int]
+    ROLLBACK_FIELD_NUMBER: _ClassVar[int]
+    LEASE_STATUS_FIELD_NUMBER: _ClassVar[int]
+    SETTLED_FIELD_NUMBER: _ClassVar[int]
+    DISCARD_GROUPS_FIELD_NUMBER: _ClassVar[int]
+    SET_BASE_FIELD_NUMBER: _ClassVar[int]
+    APPEND_FIELD_NUMBER: _ClassVar[int]
+    COMMITTED_FIELD_NUMBER: _ClassVar[int]
+    GET_STATE_FIELD_NUMBER: _ClassVar[int]
+    STATE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    SAVED_FIELD_NUMBER: _ClassVar[int]
+    REWIND_FIELD_NUMBER: _ClassVar[int]
+    REWOUND_FIELD_NUMBER: _ClassVar[int]
+    GET_STATS_FIELD_NUMBER: _ClassVar[int]
+    STATS_FIELD_NUMBER: _ClassVar[int]
+    CLOSE_FIELD_NUMBER: _ClassVar[int]
+    CLOSED_FIELD_NUMBER: _ClassVar[int]
+    HOLD_FIELD_NUMBER: _ClassVar[int]
+    HOLD_GRANTED_FIELD_NUMBER: _ClassVar[int]
+    AWAIT_FRONTIER_FIELD_NUMBER: _ClassVar[int]
+    RELEASE_HOLD_FIELD_NUMBER: _ClassVar[int]
+    BEGIN_UPDATE_FIELD_NUMBER: _ClassVar[int]
+    UPDATE_STATE_FIELD_NUMBER: _ClassVar[int]
+    GET_UPDATE_FIELD_NUMBER: _ClassVar[int]
+    RECORD_UPDATE_FIELD_NUMBER: _ClassVar[int]
+    UNDO_UPDATE_FIELD_NUMBER: _ClassVar[int]
+    id: int
+    answer: bool
+    member: int
+    error: Error
+    ready: Ready
+    hello: Hello
+    spilled: Spilled
+    log_line: LogLine
+    done: Done
+    own: Own
+    owned: Owned
+    join: Join
+    joined: Joined
+    leave: Leave
+    locate: Locate
+    located: Located
+    new_term: NewTerm
+    new_timeline: NewTimeline
+    end: End
+    fetch: Fetch
+    fetched: Fetched
+    grant: Grant
+    cancel: Cancel
+    sample_done: SampleDone
+    report: Report
+    reported: Reported
+    confirm: Confirm
+    confirmed: Confirmed
+    drain: Drain
+    release: Release
+    take: Take
+    cancel_take: CancelTake
+    lease: Lease
+    publish: Publish
+    publication: Publication
+    admit: Admit
+    admitted: Admitted
+    commit: Commit
+    rollback: Rollback
+    lease_status: LeaseStatus
+    settled: Settled
+    discard_groups: DiscardGroups
+    set_base: SetBase
+    append: Append
+    committed: Committed
+    get_state: GetState
+    state_bytes: StateBytes
+    saved: Saved
+    rewind: Rewind
+    rewound: Rewound
+    get_stats: GetStats
+    stats: Stats
+    close: Close
+    closed: Closed
+    hold: Hold
+    hold_granted: HoldGranted
+    await_frontier: AwaitFrontier
+    release_hold: ReleaseHold
+    begin_update: BeginUpdate
+    update_state: UpdateState
+    get_update: GetUpdate
+    record_update: RecordUpdate
+    undo_update: UndoUpdate
+    def __init__(self, id: _Optional[int] = ..., answer: bool = ..., member: _Optional[int] = ..., error: _Optional[_Union[Error, _Mapping]] = ..., ready: _Optional[_Union[Ready, _Mapping]] = ..., hello: _Optional[_Union[Hello, _Mapping]] = ..., spilled: _Optional[_Union[Spilled, _Mapping]] = ..., log_line: _Optional[_Union[LogLine, _Mapping]] = ..., done: _Optional[_Union[Done, _Mapping]] = ..., own: _Optional[_Union[Own, _Mapping]] = ..., owned: _Optional[_Union[Owned, _Mapping]] = ..., join: _Optional[_Union[Join, _Mapping]] = ..., joined: _Optional[_Union[Joined, _Mapping]] = ..., leave: _Optional[_Union[Leave, _Mapping]] = ..., locate: _Optional[_Union[Locate, _Mapping]] = ..., located: _Optional[_Union[Located, _Mapping]] = ..., new_term: _Optional[_Union[NewTerm, _Mapping]] = ..., new_timeline: _Optional[_Union[NewTimeline, _Mapping]] = ..., end: _Optional[_Union[End, _Mapping]] = ..., fetch: _Optional[_Union[Fetch, _Mapping]] = ..., fetched: _Optional[_Union[Fetched, _Mapping]] = ..., grant: _Optional[_Union[Grant, _Mapping]] = ..., cancel: _Optional[_Union[Cancel, _Mapping]] = ..., sample_done: _Optional[_Union[SampleDone, _Mapping]] = ..., report: _Optional[_Union[Report, _Mapping]] = ..., reported: _Optional[_Union[Reported, _Mapping]] = ..., confirm: _Optional[_Union[Confirm, _Mapping]] = ..., confirmed: _Optional[_Union[Confirmed, _Mapping]] = ..., drain: _Optional[_Union[Drain, _Mapping]] = ..., release: _Optional[_Union[Release, _Mapping]] = ..., take: _Optional[_Union[Take, _Mapping]] = ..., cancel_take: _Optional[_Union[CancelTake, _Mapping]] = ..., lease: _Optional[_Union[Lease, _Mapping]] = ..., publish: _Optional[_Union[Publish, _Mapping]] = ..., publication: _Optional[_Union[Publication, _Mapping]] = ..., admit: _Optional[_Union[Admit, _Mapping]] = ..., admitted: _Optional[_Union[Admitted, _Mapping]] = ..., commit: _Optional[_Union[Commit, _Mapping]] = ..., rollback: _Optional[_Union[Rollback, _Mapping]] = ..., lease_status: _Optional[_Union[LeaseStatus, _Mapping]] = ..., settled: _Optional[_Union[Settled, _Mapping]] = ..., discard_groups: _Optional[_Union[DiscardGroups, _Mapping]] = ..., set_base: _Optional[_Union[SetBase, _Mapping]] = ..., append: _Optional[_Union[Append, _Mapping]] = ..., committed: _Optional[_Union[Committed, _Mapping]] = ..., get_state: _Optional[_Union[GetState, _Mapping]] = ..., state_bytes: _Optional[_Union[StateBytes, _Mapping]] = ..., saved: _Optional[_Union[Saved, _Mapping]] = ..., rewind: _Optional[_Union[Rewind, _Mapping]] = ..., rewound: _Optional[_Union[Rewound, _Mapping]] = ..., get_stats: _Optional[_Union[GetStats, _Mapping]] = ..., stats: _Optional[_Union[Stats, _Mapping]] = ..., close: _Optional[_Union[Close, _Mapping]] = ..., closed: _Optional[_Union[Closed, _Mapping]] = ..., hold: _Optional[_Union[Hold, _Mapping]] = ..., hold_granted: _Optional[_Union[HoldGranted, _Mapping]] = ..., await_frontier: _Optional[_Union[AwaitFrontier, _Mapping]] = ..., release_hold: _Optional[_Union[ReleaseHold, _Mapping]] = ..., begin_update: _Optional[_Union[BeginUpdate, _Mapping]] = ..., update_state: _Optional[_Union[UpdateState, _Mapping]] = ..., get_update: _Optional[_Union[GetUpdate, _Mapping]] = ..., record_update: _Optional[_Union[RecordUpdate, _Mapping]] = ..., undo_update: _Optional[_Union[UndoUpdate, _Mapping]] = ...) -> None: ...
+
+class Error(_message.Message):
+    __slots__ = ["kind", "message"]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    kind: str
+    message: str
+    def __init__(self, kind: _Optional[str] = ..., message: _Optional[str] = ...) -> None: ...
+
+class Done(_message.Message):
+    __slots__ = []
+    def __init__(self) -> None: ...
+
+class Ready(_message.Message):
+    __slots__ = ["protocol_min", "protocol_max", "version", "pid"]
+    PROTOCOL_MIN_FIELD_NUMBER: _ClassVar[int]
+    PROTOCOL_MAX_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    PID_FIELD_NUMBER: _ClassVar[int]
+    protocol_min: int
+    protocol_max: int
+    version: str
+    pid: int
+    def __init__(self, protocol_min: _Optional[int] = ..., protocol_max: _Optional[int] = ..., version: _Optional[str] = ..., pid: _Optional[int] = ...) -> None: ...
+
+class Hello(_message.Message):
+    __slots__ = ["protocol_min", "protocol_max", "version"]
+    PROTOCOL_MIN_FIELD_NUMBER: _ClassVar[int]
+    PROTOCOL_MAX_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    protocol_min: int
+    protocol_max: int
+    version: str
+    def __init__(self, protocol_min: _Optional[int] = ..., protocol_max: _Optional[int] = ..., version: _Optional[str] = ...) -> None: ...
+
+class Spilled(_message.Message):
+    __slots__ = ["bytes"]
+    BYTES_FIELD_NUMBER: _ClassVar[int]
+    bytes: int
+    def __init__(self, bytes: _Optional[int] = ...) -> None: ...
+
+class LogLine(_message.Message):
+    __slots__ = ["level", "message"]
+    LEVEL_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    level: str
+    message: str
+    def __init__(self, level: _Optional[str] = ..., message: _Optional[str] = ...) -> None: ...
+
+class Term(_message.Message):
+    __slots__ = ["number", "session"]
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    SESSION_FIELD_NUMBER: _ClassVar[int]
+    number: int
+    session: int
+    def __init__(self, number: _Optional[int] = ..., session: _Optional[int] = ...) -> None: ...
+
+class Timeline(_message.Message):
+    __slots__ = ["number", "origin"]
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    ORIGIN_FIELD_NUMBER: _ClassVar[int]
+    number: int
+    origin: Term
+    def __init__(self, number: _Optional[int] = ..., origin: _Optional[_Union[Term, _Mapping]] = ...) -> None: ...
+
+class Receipt(_message.Message):
+    __slots__ = ["timeline", "group", "attempt", "execution", "worker"]
+    TIMELINE_FIELD_NUMBER: _ClassVar[int]
+    GROUP_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPT_FIELD_NUMBER: _ClassVar[int]
+    EXECUTION_FIELD_NUMBER: _ClassVar[int]
+    WORKER_FIELD_NUMBER: _ClassVar[int]
+    timeline: Timeline
+    group: int
+    attempt: int
+    execution: int
+    worker: int
+    def __init__(self, timeline: _Optional[_Union[Timeline, _Mapping]] = ..., group: _Optional[int] = ..., attempt: _Optional[int] = ..., execution: _Optional[int] = ..., worker: _Optional[int] = ...) -> None: ...
+
+class SegmentId(_message.Message):
+    __slots__ = ["holder", "number"]
+    HOLDER_FIELD_NUMBER: _ClassVar[int]
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    holder: int
+    number: int
+    def __init__(self, holder: _Optional[int] = ..., number: _Optional[int] = ...) -> None: ...
+
+class Locator(_message.Message):
+    __slots__ = ["segment", "first_row", "rows"]
+    SEGMENT_FIELD_NUMBER: _ClassVar[int]
+    FIRST_ROW_FIELD_NUMBER: _ClassVar[int]
+    ROWS_FIELD_NUMBER: _ClassVar[int]
+    segment: SegmentId
+    first_row: int
+    rows: int
+    def __init__(self, segment: _Optional[_Union[SegmentId, _Mapping]] = ..., first_row: _Optional[int] = ..., rows: _Optional[int] = ...) -> None: ...
+
+class Endpoint(_message.Message):
+    __slots__ = ["session", "host", "socket"]
+    SESSION_FIELD_NUMBER: _ClassVar[int]
+    HOST_FIELD_NUMBER: _ClassVar[int]
+    SOCKET_FIELD_NUMBER: _ClassVar[int]
+    session: int
+    host: str
+    socket: str
+    def __init__(self, session: _Optional[int] = ..., host: _Optional[str] = ..., socket: _Optional[str] = ...) -> None: ...
+
+class Run(_message.Message):
+    __slots__ = ["name", "id", "token"]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    ID_FIELD_NUMBER: _ClassVar[int]
+    TOKEN_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    id: str
+    token: str
+    def __init__(self, name: _Optional[str] = ..., id: _Optional[str] = ..., token: _Optional[str] = ...) -> None: ...
+
+class Own(_message.Message):
+    __slots__ = ["run", "config", "state", "recover", "ip"]
+    RUN_FIELD_NUMBER: _ClassVar[int]
+    CONFIG_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    RECOVER_FIELD_NUMBER: _ClassVar[int]
+    IP_FIELD_NUMBER: _ClassVar[int]
+    run: Run
+    config: Config
+    state: bytes
+    recover: bool
+    ip: str
+    def __init__(self, run: _Optional[_Union[Run, _Mapping]] = ..., config: _Optional[_Union[Config, _Mapping]] = ..., state: _Optional[bytes] = ..., recover: bool = ..., ip: _Optional[str] = ...) -> None: ...
+
+class Config(_message.Message):
+    __slots__ = ["source", "group_size", "batch_groups", "executing", "retained", "completed", "bytes", "submission", "order", "max_staleness", "stale", "full", "max_attempts", "max_failed", "rewind", "ownership", "join_window_ms"]
+    SOURCE_FIELD_NUMBER: _ClassVar[int]
+    GROUP_SIZE_FIELD_NUMBER: _ClassVar[int]
+    BATCH_GROUPS_FIELD_NUMBER: _ClassVar[int]
+    EXECUTING_FIELD_NUMBER: _ClassVar[int]
+    RETAINED_FIELD_NUMBER: _ClassVar[int]
+    COMPLETED_FIELD_NUMBER: _ClassVar[int]
+    BYTES_FIELD_NUMBER: _ClassVar[int]
+    SUBMISSION_FIELD_NUMBER: _ClassVar[int]
+    ORDER_FIELD_NUMBER: _ClassVar[int]
+    MAX_STALENESS_FIELD_NUMBER: _ClassVar[int]
+    STALE_FIELD_NUMBER: _ClassVar[int]
+    FULL_FIELD_NUMBER: _ClassVar[int]
+    MAX_ATTEMPTS_FIELD_NUMBER: _ClassVar[int]
+    MAX_FAILED_FIELD_NUMBER: _ClassVar[int]
+    REWIND_FIELD_NUMBER: _ClassVar[int]
+    OWNERSHIP_FIELD_NUMBER: _ClassVar[int]
+    JOIN_WINDOW_MS_FIELD_NUMBER: _ClassVar[int]
+    source: Source
+    group_size: int
+    batch_groups: int
+    executing: int
+    retained: int
+    completed: int
+    bytes: int
+    submission: str
+    order: str
+    max_staleness: int
+    stale: str
+    full: str
+    max_attempts: int
+    max_failed: float
+    rewind: str
+    ownership: str
+    join_window_ms: int
+    def __init__(self, source: _Optional[_Union[Source, _Mapping]] = ..., group_size: _Optional[int] = ..., batch_groups: _Optional[int] = ..., executing: _Optional[int] = ..., retained: _Optional[int] = ..., completed: _Optional[int] = ..., bytes: _Optional[int] = ..., submission: _Optional[str] = ..., order: _Optional[str] = ..., max_staleness: _Optional[int] = ..., stale: _Optional[str] = ..., full: _Optional[str] = ..., max_attempts: _Optional[int] = ..., max_failed: _Optional[float] = ..., rewind: _Optional[str] = ..., ownership: _Optional[str] = ..., join_window_ms: _Optional[int] = ...) -> None: ...
+
+class Source(_message.Message):
+    __slots__ = ["shuffle", "seed", "epochs"]
+    SHUFFLE_FIELD_NUMBER: _ClassVar[int]
+    SEED_FIELD_NUMBER: _ClassVar[int]
+    EPOCHS_FIELD_NUMBER: _ClassVar[int]
+    shuffle: bool
+    seed: int
+    epochs: int
+    def __init__(self, shuffle: bool = ..., seed: _Optional[int] = ..., epochs: _Optional[int] = ...) -> None: ...
+
+class Owned(_message.Message):
+    __slots__ = ["address"]
+    ADDRESS_FIELD_NUMBER: _ClassVar[int]
+    address: str
+    def __init__(self, address: _Optional[str] = ...) -> None: ...
+
+class Join(_message.Message):
+    __slots__ = ["run", "address", "name", "handle", "worker", "trainer", "session", "endpoint", "known_term", "looked_up", "inventory"]
+    RUN_FIELD_NUMBER: _ClassVar[int]
+    ADDRESS_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    HANDLE_FIELD_NUMBER: _ClassVar[int]
+    WORKER_FIELD_NUMBER: _ClassVar[int]
+    TRAINER_FIELD_NUMBER: _ClassVar[int]
+    SESSION_FIELD_NUMBER: _ClassVar[int]
+    ENDPOINT_FIELD_NUMBER: _ClassVar[int]
+    KNOWN_TERM_FIELD_NUMBER: _ClassVar[int]
+    LOOKED_UP_FIELD_NUMBER: _ClassVar[int]
+    INVENTORY_FIELD_NUMBER: _ClassVar[int]
+    run: Run
+    address: str
+    name: str
+    handle: bytes
+    worker: WorkerRole
+    trainer: TrainerRole
+    session: int
+    endpoint: Endpoint
+    known_term: Term
+    looked_up: bool
+    inventory: Inventory
+    def __init__(self, run: _Optional[_Union[Run, _Mapping]] = ..., address: _Optional[str] = ..., name: _Optional[str] = ..., handle: _Optional[bytes] = ..., worker: _Optional[_Union[WorkerRole, _Mapping]] = ..., trainer: _Optional[_Union[TrainerRole, _Mapping]] = ..., session: _Optional[int] = ..., endpoint: _Optional[_Union[Endpoint, _Mapping]] = ..., known_term: _Optional[_Union[Term, _Mapping]] = ..., looked_up: bool = ..., inventory: _Optional[_Union[Inventory, _Mapping]] = ...) -> None: ...
+
+class WorkerRole(_message.Message):
+    __slots__ = ["slots", "engine", "confirmed_version", "confirmed_timeline"]
+    SLOTS_FIELD_NUMBER: _ClassVar[int]
+    ENGINE_FIELD_NUMBER: _ClassVar[int]
+    CONFIRMED_VERSION_FIELD_NUMBER: _ClassVar[int]
+    CONFIRMED_TIMELINE_FIELD_NUMBER: _ClassVar[int]
+    slots: int
+    engine: bool
+    confirmed_version: int
+    confirmed_timeline: Timeline
+    def __init__(self, slots: _Optional[int] = ..., engine: bool = ..., confirmed_version: _Optional[int] = ..., confirmed_timeline: _Optional[_Union[Timeline, _Mapping]] = ...) -> None: ...
+
+class TrainerRole(_message.Message):
+    __slots__ = ["role", "rank", "world_size", "generation", "state_at", "state", "base", "log"]
+    ROLE_FIELD_NUMBER: _ClassVar[int]
+    RANK_FIELD_NUMBER: _ClassVar[int]
+    WORLD_SIZE_FIELD_NUMBER: _ClassVar[int]
+    GENERATION_FIELD_NUMBER: _ClassVar[int]
+    STATE_AT_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    BASE_FIELD_NUMBER: _ClassVar[int]
+    LOG_FIELD_NUMBER: _ClassVar[int]
+    role: str
+    rank: int
+    world_size: int
+    generation: int
+    state_at: int
+    state: bytes
+    base: bytes
+    log: _containers.RepeatedCompositeFieldContainer[Entry]
+    def __init__(self, role: _Optional[str] = ..., rank: _Optional[int] = ..., world_size: _Optional[int] = ..., generation: _Optional[int] = ..., state_at: _Optional[int] = ..., state: _Optional[bytes] = ..., base: _Optional[bytes] = ..., log: _Optional[_Iterable[_Union[Entry, _Mapping]]] = ...) -> None: ...
+
+class Inventory(_message.Message):
+    __slots__ = ["held"]
+    HELD_FIELD_NUMBER: _ClassVar[int]
+    held: _containers.RepeatedCompositeFieldContainer[Held]
+    def __init__(self, held: _Optional[_Iterable[_Union[Held, _Mapping]]] = ...) -> None: ...
+
+class Held(_message.Message):
+    __slots__ = ["receipt", "version", "done", "outcome"]
+    RECEIPT_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    DONE_FIELD_NUMBER: _ClassVar[int]
+    OUTCOME_FIELD_NUMBER: _ClassVar[int]
+    receipt: Receipt
+    version: int
+    done: int
+    outcome: Outcome
+    def __init__(self, receipt: _Optional[_Union[Receipt, _Mapping]] = ..., version: _Optional[int] = ..., done: _Optional[int] = ..., outcome: _Optional[_Union[Outcome, _Mapping]] = ...) -> None: ...
+
+class Joined(_message.Message):
+    __slots__ = ["member", "session", "term", "timeline", "next_rollout", "announced_version", "group_size", "batch_groups", "ownership", "table", "table_segment", "void", "ready"]
+    MEMBER_FIELD_NUMBER: _ClassVar[int]
+    SESSION_FIELD_NUMBER: _ClassVar[int]
+    TERM_FIELD_NUMBER: _ClassVar[int]
+    TIMELINE_FIELD_NUMBER: _ClassVar[int]
+    NEXT_ROLLOUT_FIELD_NUMBER: _ClassVar[int]
+    ANNOUNCED_VERSION_FIELD_NUMBER: _ClassVar[int]
+    GROUP_SIZE_FIELD_NUMBER: _ClassVar[int]
+    BATCH_GROUPS_FIELD_NUMBER: _ClassVar[int]
+    OWNERSHIP_FIELD_NUMBER: _ClassVar[int]
+    TABLE_FIELD_NUMBER: _ClassVar[int]
+    TABLE_SEGMENT_FIELD_NUMBER: _ClassVar[int]
+    VOID_FIELD_NUMBER: _ClassVar[int]
+    READY_FIELD_NUMBER: _ClassVar[int]
+    member: int
+    session: int
+    term: Term
+    timeline: Timeline
+    next_rollout: int
+    announced_version: int
+    group_size: int
+    batch_groups: int
+    ownership: str
+    table: Endpoint
+    table_segment: SegmentId
+    void: _containers.RepeatedCompositeFieldContainer[Receipt]
+    ready: bool
+    def __init__(self, member: _Optional[int] = ..., session: _Optional[int] = ..., term: _Optional[_Union[Term, _Mapping]] = ..., timeline: _Optional[_Union[Timeline, _Mapping]] = ..., next_rollout: _Optional[int] = ..., announced_version: _Optional[int] = ..., group_size: _Optional[int] = ..., batch_groups: _Optional[int] = ..., ownership: _Optional[str] = ..., table: _Optional[_Union[Endpoint, _Mapping]] = ..., table_segment: _Optional[_Union[SegmentId, _Mapping]] = ..., void: _Optional[_Iterable[_Union[Receipt, _Mapping]]] = ..., ready: bool = ...) -> None: ...
+
+class Leave(_message.Message):
+    __slots__ = []
+    def __init__(self) -> None: ...
+
+class Locate(_message.Message):
+    __slots__ = ["run"]
+    RUN_FIELD_NUMBER: _ClassVar[int]
+    run: str
+    def __init__(self, run: _Optional[str] = ...) -> None: ...
+
+class Located(_message.Message):
+    __slots__ = ["address"]
+    ADDRESS_FIELD_NUMBER: _ClassVar[int]
+    address: str
+    def __init__(self, address: _Optional[str] = ...) -> None: ...
+
+class NewTerm(_message.Message):
+    __slots__ = ["term"]
+    TERM_FIELD_NUMBER: _ClassVar[int]
+    term: Term
+    def __init__(self, term: _Optional[_Union[Term, _Mapping]] = ...) -> None: ...
+
+class NewTimeline(_message.Message):
+    __slots__ = ["timeline", "version", "last_rollout"]
+    TIMELINE_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    LAST_ROLLOUT_FIELD_NUMBER: _ClassVar[int]
+    timeline: Timeline
+    version: int
+    last_rollout: int
+    def __init__(self, timeline: _Optional[_Union[Timeline, _Mapping]] = ..., version: _Optional[int] = ..., last_rollout: _Optional[int] = ...) -> None: ...
+
+class End(_message.Message):
+    __slots__ = ["error"]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    error: Error
+    def __init__(self, error: _Optional[_Union[Error, _Mapping]] = ...) -> None: ...
+
+class Fetch(_message.Message):
+    __slots__ = ["token", "segments"]
+    TOKEN_FIELD_NUMBER: _ClassVar[int]
+    SEGMENTS_FIELD_NUMBER: _ClassVar[int]
+    token: str
+    segments: _containers.RepeatedCompositeFieldContainer[SegmentId]
+    def __init__(self, token: _Optional[str] = ..., segments: _Optional[_Iterable[_Union[SegmentId, _Mapping]]] = ...) -> None: ...
+
+class Fetched(_message.Message):
+    __slots__ = ["segments"]
+    SEGMENTS_FIELD_NUMBER: _ClassVar[int]
+    segments: _containers.RepeatedCompositeFieldContainer[SegmentId]
+    def __init__(self, segments: _Optional[_Iterable[_Union[SegmentId, _Mapping]]] = ...) -> None: ...
+
+class Assignment(_message.Message):
+    __slots__ = ["receipt", "row", "version"]
+    RECEIPT_FIELD_NUMBER: _ClassVar[int]
+    ROW_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    receipt: Receipt
+    row: int
+    version: int
+    def __init__(self, receipt: _Optional[_Union[Receipt, _Mapping]] = ..., row: _Optional[int] = ..., version: _Optional[int] = ...) -> None: ...
+
+class Grant(_message.Message):
+    __slots__ = ["assignments"]
+    ASSIGNMENTS_FIELD_NUMBER: _ClassVar[int]
+    assignments: _containers.RepeatedCompositeFieldContainer[Assignment]
+    def __init__(self, assignments: _Optional[_Iterable[_Union[Assignment, _Mapping]]] = ...) -> None: ...
+
+class Cancel(_message.Message):
+    __slots__ = ["receipts"]
+    RECEIPTS_FIELD_NUMBER: _ClassVar[int]
+    receipts: _containers.RepeatedCompositeFieldContainer[Receipt]
+    def __init__(self, receipts: _Optional[_Iterable[_Union[Receipt, _Mapping]]] = ...) -> None: ...
+
+class SampleDone(_message.Message):
+    __slots__ = ["counts"]
+    COUNTS_FIELD_NUMBER: _ClassVar[int]
+    counts: _containers.RepeatedCompositeFieldContainer[SampleCount]
+    def __init__(self, counts: _Optional[_Iterable[_Union[SampleCount, _Mapping]]] = ...) -> None: ...
+
+class SampleCount(_message.Message):
+    __slots__ = ["receipt", "samples"]
+    RECEIPT_FIELD_NUMBER: _ClassVar[int]
+    SAMPLES_FIELD_NUMBER: _ClassVar[int]
+    receipt: Receipt
+    samples: int
+    def __init__(self, receipt: _Optional[_Union[Receipt, _Mapping]] = ..., samples: _Optional[int] = ...) -> None: ...
+
+class Report(_message.Message):
+    __slots__ = ["outcomes"]
+    OUTCOMES_FIELD_NUMBER: _ClassVar[int]
+    outcomes: _containers.RepeatedCompositeFieldContainer[Outcome]
+    def __init__(self, outcomes: _Optional[_Iterable[_Union[Outcome, _Mapping]]] = ...) -> None: ...
+
+class Outcome(_message.Message):
+    __slots__ = ["receipt", "kind", "reason", "segment", "first_row", "rows", "locator", "summary"]
+    RECEIPT_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    SEGMENT_FIELD_NUMBER: _ClassVar[int]
+    FIRST_ROW_FIELD_NUMBER: _ClassVar[int]
+    ROWS_FIELD_NUMBER: _ClassVar[int]
+    LOCATOR_FIELD_NUMBER: _ClassVar[int]
+    SUMMARY_FIELD_NUMBER: _ClassVar[int]
+    receipt: Receipt
+    kind: str
+    reason: str
+    segment: int
+    first_row: int
+    rows: int
+    locator: Locator
+    summary: Summary
+    def __init__(self, receipt: _Optional[_Union[Receipt, _Mapping]] = ..., kind: _Optional[str] = ..., reason: _Optional[str] = ..., segment: _Optional[int] = ..., first_row: _Optional[int] = ..., rows: _Optional[int] = ..., locator: _Optional[_Union[Locator, _Mapping]] = ..., summary: _Optional[_Union[Summary, _Mapping]] = ...) -> None: ...
+
+class Summary(_message.Message):
+    __slots__ = ["parents", "slots", "lengths", "rewards", "aborted", "failed", "tokens", "response_tokens", "has_versions", "min_version", "max_version", "sum_versions", "bytes"]
+    PARENTS_FIELD_NUMBER: _ClassVar[int]
+    SLOTS_FIELD_NUMBER: _ClassVar[int]
+    LENGTHS_FIELD_NUMBER: _ClassVar[int]
+    REWARDS_FIELD_NUMBER: _ClassVar[int]
+    ABORTED_FIELD_NUMBER: _ClassVar[int]
+    FAILED_FIELD_NUMBER: _ClassVar[int]
+    TOKENS_FIELD_NUMBER: _ClassVar[int]
+    RESPONSE_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    HAS_VERSIONS_FIELD_NUMBER: _ClassVar[int]
+    MIN_VERSION_FIELD_NUMBER: _ClassVar[int]
+    MAX_VERSION_FIELD_NUMBER: _ClassVar[int]
+    SUM_VERSIONS_FIELD_NUMBER: _ClassVar[int]
+    BYTES_FIELD_NUMBER: _ClassVar[int]
+    parents: _containers.RepeatedScalarFieldContainer[int]
+    slots: _containers.RepeatedScalarFieldContainer[int]
+    lengths: _containers.RepeatedScalarFieldContainer[int]
+    rewards: _containers.RepeatedScalarFieldContainer[float]
+    aborted: int
+    failed: int
+    tokens: int
+    response_tokens: int
+    has_versions: bool
+    min_version: int
+    max_version: int
+    sum_versions: int
+    bytes: int
+    def __init__(self, parents: _Optional[_Iterable[int]] = ..., slots: _Optional[_Iterable[int]] = ..., lengths: _Optional[_Iterable[int]] = ..., rewards: _Optional[_Iterable[float]] = ..., aborted: _Optional[int] = ..., failed: _Optional[int] = ..., tokens: _Optional[int] = ..., response_tokens: _Optional[int] = ..., has_versions: bool = ..., min_version: _Optional[int] = ..., max_version: _Optional[int] = ..., sum_versions: _Optional[int] = ..., bytes: _Optional[int] = ...) -> None: ...
+
+class Reported(_message.Message):
+    __slots__ = ["errors"]
+    ERRORS_FIELD_NUMBER: _ClassVar[int]
+    errors: _containers.RepeatedCompositeFieldContainer[Error]
+    def __init__(self, errors: _Optional[_Iterable[_Union[Error, _Mapping]]] = ...) -> None: ...
+
+class Confirm(_message.Message):
+    __slots__ = ["version", "digest"]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    DIGEST_FIELD_NUMBER: _ClassVar[int]
+    version: int
+    digest: str
+    def __init__(self, version: _Optional[int] = ..., digest: _Optional[str] = ...) -> None: ...
+
+class Confirmed(_message.Message):
+    __slots__ = ["timeline"]
+    TIMELINE_FIELD_NUMBER: _ClassVar[int]
+    timeline: Timeline
+    def __init__(self, timeline: _Optional[_Union[Timeline, _Mapping]] = ...) -> None: ...
+
+class Drain(_message.Message):
+    __slots__ = []
+    def __init__(self) -> None: ...
+
+class Release(_message.Message):
+    __slots__ = ["executions"]
+    EXECUTIONS_FIELD_NUMBER: _ClassVar[int]
+    executions: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, executions: _Optional[_Iterable[int]] = ...) -> None: ...
+
+class Take(_message.Message):
+    __slots__ = ["rollout"]
+    ROLLOUT_FIELD_NUMBER: _ClassVar[int]
+    rollout: int
+    def __init__(self, rollout: _Optional[int] = ...) -> None: ...
+
+class CancelTake(_message.Message):
+    __slots__ = ["rollout"]
+    ROLLOUT_FIELD_NUMBER: _ClassVar[int]
+    rollout: int
+    def __init__(self, rollout: _Optional[int] = ...) -> None: ...
+
+class LeasedGroup(_message.Message):
+    __slots__ = ["group", "attempt", "row", "locator", "summary", "staleness"]
+    GROUP_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPT_FIELD_NUMBER: _ClassVar[int]
+    ROW_FIELD_NUMBER: _ClassVar[int]
+    LOCATOR_FIELD_NUMBER: _ClassVar[int]
+    SUMMARY_FIELD_NUMBER: _ClassVar[int]
+    STALENESS_FIELD_NUMBER: _ClassVar[int]
+    group: int
+    attempt: int
+    row: int
+    locator: Locator
+    summary: Summary
+    staleness: int
+    def __init__(self, group: _Optional[int] = ..., attempt: _Optional[int] = ..., row: _Optional[int] = ..., locator: _Optional[_Union[Locator, _Mapping]] = ..., summary: _Optional[_Union[Summary, _Mapping]] = ..., staleness: _Optional[int] = ...) -> None: ...
+
+class Lease(_message.Message):
+    __slots__ = ["admission", "rollout", "short", "groups", "endpoints"]
+    ADMISSION_FIELD_NUMBER: _ClassVar[int]
+    ROLLOUT_FIELD_NUMBER: _ClassVar[int]
+    SHORT_FIELD_NUMBER: _ClassVar[int]
+    GROUPS_FIELD_NUMBER: _ClassVar[int]
+    ENDPOINTS_FIELD_NUMBER: _ClassVar[int]
+    admission: int
+    rollout: int
+    short: bool
+    groups: _containers.RepeatedCompositeFieldContainer[LeasedGroup]
+    endpoints: _containers.RepeatedCompositeFieldContainer[Endpoint]
+    def __init__(self, admission: _Optional[int] = ..., rollout: _Optional[int] = ..., short: bool = ..., groups: _Optional[_Iterable[_Union[LeasedGroup, _Mapping]]] = ..., endpoints: _Optional[_Iterable[_Union[Endpoint, _Mapping]]] = ...) -> None: ...
+
+class Shard(_message.Message):
+    __slots__ = ["locators", "groups"]
+    LOCATORS_FIELD_NUMBER: _ClassVar[int]
+    GROUPS_FIELD_NUMBER: _ClassVar[int]
+    locators: _containers.RepeatedCompositeFieldContainer[Locator]
+    groups: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, locators: _Optional[_Iterable[_Union[Locator, _Mapping]]] = ..., groups: _Optional[_Iterable[int]] = ...) -> None: ...
+
+class Publish(_message.Message):
+    __slots__ = ["admission", "shards", "roles", "generation"]
+    class RolesEntry(_message.Message):
+        __slots__ = ["key", "value"]
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: int
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[int] = ...) -> None: ...
+    ADMISSION_FIELD_NUMBER: _ClassVar[int]
+    SHARDS_FIELD_NUMBER: _ClassVar[int]
+    ROLES_FIELD_NUMBER: _ClassVar[int]
+    GENERATION_FIELD_NUMBER: _ClassVar[int]
+    admission: int
+    shards: _containers.RepeatedCompositeFieldContainer[Shard]
+    roles: _containers.ScalarMap[str, int]
+    generation: int
+    def __init__(self, admission: _Optional[int] = ..., shards: _Optional[_Iterable[_Union[Shard, _Mapping]]] = ..., roles: _Optional[_Mapping[str, int]] = ..., generation: _Optional[int] = ...) -> None: ...
+
+class Publication(_message.Message):
+    __slots__ = ["admission", "rollout", "timeline", "term", "shards", "roles", "generation", "endpoints", "digest"]
+    class RolesEntry(_message.Message):
+        __slots__ = ["key", "value"]
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: int
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[int] = ...) -> None: ...
+    ADMISSION_FIELD_NUMBER: _ClassVar[int]
+    ROLLOUT_FIELD_NUMBER: _ClassVar[int]
+    TIMELINE_FIELD_NUMBER: _ClassVar[int]
+    TERM_FIELD_NUMBER: _ClassVar[int]
+    SHARDS_FIELD_NUMBER: _ClassVar[int]
+    ROLES_FIELD_NUMBER: _ClassVar[int]
+    GENERATION_FIELD_NUMBER: _ClassVar[int]
+    ENDPOINTS_FIELD_NUMBER: _ClassVar[int]
+    DIGEST_FIELD_NUMBER: _ClassVar[int]
+    admission: int
+    rollout: int
+    timeline: Timeline
+    term: Term
+    shards: _containers.RepeatedCompositeFieldContainer[Shard]
+    roles: _containers.ScalarMap[str, int]
+    generation: int
+    endpoints: _containers.RepeatedCompositeFieldContainer[Endpoint]
+    digest: bytes
+    def __init__(self, admission: _Optional[int] = ..., rollout: _Optional[int] = ..., timeline: _Optional[_Union[Timeline, _Mapping]] = ..., term: _Optional[_Union[Term, _Mapping]] = ..., shards: _Optional[_Iterable[_Union[Shard, _Mapping]]] = ..., roles: _Optional[_Mapping[str, int]] = ..., generation: _Optional[int] = ..., endpoints: _Optional[_Iterable[_Union[Endpoint, _Mapping]]] = ..., digest: _Optional[bytes] = ...) -> None: ...
+
+class Admit(_message.Message):
+    __slots__ = ["publication", "shard", "role", "rank", "generation"]
+    PUBLICATION_FIELD_NUMBER: _ClassVar[int]
+    SHARD_FIELD_NUMBER: _ClassVar[int]
+    ROLE_FIELD_NUMBER: _ClassVar[int]
+    RANK_FIELD_NUMBER: _ClassVar[int]
+    GENERATION_FIELD_NUMBER: _ClassVar[int]
+    publication: Publication
+    shard: int
+    role: str
+    rank: int
+    generation: int
+    def __init__(self, publication: _Optional[_Union[Publication, _Mapping]] = ..., shard: _Optional[int] = ..., role: _Optional[str] = ..., rank: _Optional[int] = ..., generation: _Optional[int] = ...) -> None: ...
+
+class Admitted(_message.Message):
+    __slots__ = ["segments", "locators", "groups"]
+    SEGMENTS_FIELD_NUMBER: _ClassVar[int]
+    LOCATORS_FIELD_NUMBER: _ClassVar[int]
+    GROUPS_FIELD_NUMBER: _ClassVar[int]
+    segments: _containers.RepeatedCompositeFieldContainer[SegmentId]
+    locators: _containers.RepeatedCompositeFieldContainer[Locator]
+    groups: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, segments: _Optional[_Iterable[_Union[SegmentId, _Mapping]]] = ..., locators: _Optional[_Iterable[_Union[Locator, _Mapping]]] = ..., groups: _Optional[_Iterable[int]] = ...) -> None: ...
+
+class Commit(_message.Message):
+    __slots__ = ["admission"]
+    ADMISSION_FIELD_NUMBER: _ClassVar[int]
+    admission: int
+    def __init__(self, admission: _Optional[int] = ...) -> None: ...
+
+class Rollback(_message.Message):
+    __slots__ = ["admission", "reason"]
+    ADMISSION_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    admission: int
+    reason: str
+    def __init__(self, admission: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
+
+class LeaseStatus(_message.Message):
+    __slots__ = ["admission"]
+    ADMISSION_FIELD_NUMBER: _ClassVar[int]
+    admission: int
+    def __init__(self, admission: _Optional[int] = ...) -> None: ...
+
+class Settled(_message.Message):
+    __slots__ = ["admission", "status", "rollout", "reason"]
+    ADMISSION_FIELD_NUMBER: _ClassVar[int]
+    STATUS_FIELD_NUMBER: _ClassVar[int]
+    ROLLOUT_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    admission: int
+    status: str
+    rollout: int
+    reason: str
+    def __init__(self, admission: _Optional[int] = ..., status: _Optional[str] = ..., rollout: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
+
+class DiscardGroups(_message.Message):
+    __slots__ = ["admission", "groups", "reason"]
+    ADMISSION_FIELD_NUMBER: _ClassVar[int]
+    GROUPS_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    admission: int
+    groups: _containers.RepeatedScalarFieldContainer[int]
+    reason: str
+    def __init__(self, admission: _Optional[int] = ..., groups: _Optional[_Iterable[int]] = ..., reason: _Optional[str] = ...) -> None: ...
+
+class Entry(_message.Message):
+    __slots__ = ["index", "data"]
+    INDEX_FIELD_NUMBER: _ClassVar[int]
+    DATA_FIELD_NUMBER: _ClassVar[int]
+    index: int
+    data: bytes
+    def __init__(self, index: _Optional[int] = ..., data: _Optional[bytes] = ...) -> None: ...
+
+class SetBase(_message.Message):
+    __slots__ = ["index", "base"]
+    INDEX_FIELD_NUMBER: _ClassVar[int]
+    BASE_FIELD_NUMBER: _ClassVar[int]
+    index: int
+    base: bytes
+    def __init__(self, index: _Optional[int] = ..., base: _Optional[bytes] = ...) -> None: ...
+
+class Append(_message.Message):
+    __slots__ = ["entry"]
+    ENTRY_FIELD_NUMBER: _ClassVar[int]
+    entry: Entry
+    def __init__(self, entry: _Optional[_Union[Entry, _Mapping]] = ...) -> None: ...
+
+class Committed(_message.Message):
+    __slots__ = ["admission", "rollout"]
+    ADMISSION_FIELD_NUMBER: _ClassVar[int]
+    ROLLOUT_FIELD_NUMBER: _ClassVar[int]
+    admission: int
+    rollout: int
+    def __init__(self, admission: _Optional[int] = ..., rollout: _Optional[int] = ...) -> None: ...
+
+class GetState(_message.Message):
+    __slots__ = ["rollout"]
+    ROLLOUT_FIELD_NUMBER: _ClassVar[int]
+    rollout: int
+    def __init__(self, rollout: _Optional[int] = ...) -> None: ...
+
+class StateBytes(_message.Message):
+    __slots__ = ["state"]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    state: bytes
+    def __init__(self, state: _Optional[bytes] = ...) -> None: ...
+
+class Saved(_message.Message):
+    __slots__ = ["rollout"]
+    ROLLOUT_FIELD_NUMBER: _ClassVar[int]
+    rollout: int
+    def __init__(self, rollout: _Optional[int] = ...) -> None: ...
+
+class Rewind(_message.Message):
+    __slots__ = ["rollout"]
+    ROLLOUT_FIELD_NUMBER: _ClassVar[int]
+    rollout: int
+    def __init__(self, rollout: _Optional[int] = ...) -> None: ...
+
+class Rewound(_message.Message):
+    __slots__ = ["rollout", "groups", "version"]
+    ROLLOUT_FIELD_NUMBER: _ClassVar[int]
+    GROUPS_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    rollout: int
+    groups: int
+    version: int
+    def __init__(self, rollout: _Optional[int] = ..., groups: _Optional[int] = ..., version: _Optional[int] = ...) -> None: ...
+
+class GetStats(_message.Message):
+    __slots__ = ["ready"]
+    READY_FIELD_NUMBER: _ClassVar[int]
+    ready: bool
+    def __init__(self, ready: bool = ...) -> None: ...
+
+class Count(_message.Message):
+    __slots__ = ["groups", "samples", "tokens"]
+    GROUPS_FIELD_NUMBER: _ClassVar[int]
+    SAMPLES_FIELD_NUMBER: _ClassVar[int]
+    TOKENS_FIELD_NUMBER: _ClassVar[int]
+    groups: int
+    samples: int
+    tokens: int
+    def __init__(self, groups: _Optional[int] = ..., samples: _Optional[int] = ..., tokens: _Optional[int] = ...) -> None: ...
+
+class Books(_message.Message):
+    __slots__ = ["reserved", "acknowledged", "discarded", "failed", "live"]
+    class DiscardedEntry(_message.Message):
+        __slots__ = ["key", "value"]
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: Count
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[_Union[Count, _Mapping]] = ...) -> None: ...
+    class LiveEntry(_message.Message):
+        __slots__ = ["key", "value"]
+        KEY_FIELD_NUMBER: _ClassVar[int]
+        VALUE_FIELD_NUMBER: _ClassVar[int]
+        key: str
+        value: Count
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[_Union[Count, _Mapping]] = ...) -> None: ...
+    RESERVED_FIELD_NUMBER: _ClassVar[int]
+    ACKNOWLEDGED_FIELD_NUMBER: _ClassVar[int]
+    DISCARDED_FIELD_NUMBER: _ClassVar[int]
+    FAILED_FIELD_NUMBER: _ClassVar[int]
+    LIVE_FIELD_NUMBER: _ClassVar[int]
+    reserved: Count
+    acknowledged: Count
+    discarded: _containers.MessageMap[str, Count]
+    failed: Count
+    live: _containers.MessageMap[str, Count]
+    def __init__(self, reserved: _Optional[_Union[Count, _Mapping]] = ..., acknowledged: _Optional[_Union[Count, _Mapping]] = ..., discarded: _Optional[_Mapping[str, Count]] = ..., failed: _Optional[_Union[Count, _Mapping]] = ..., live: _Optional[_Mapping[str, Count]] = ...) -> None: ...
+
+class Stats(_message.Message):
+    __slots__ = ["books", "next_rollout", "announced_version", "timeline", "term", "executing", "executing_limit", "retained", "retained_limit", "completed", "completed_limit", "bytes", "bytes_limit", "holds", "workers", "trainers", "requeued", "stale_outcomes", "evicted", "staleness_mean", "staleness_max", "rewinds", "resident_bytes", "ownership", "members"]
+    BOOKS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_ROLLOUT_FIELD_NUMBER: _ClassVar[int]
+    ANNOUNCED_VERSION_FIELD_NUMBER: _ClassVar[int]
+    TIMELINE_FIELD_NUMBER: _ClassVar[int]
+    TERM_FIELD_NUMBER: _ClassVar[int]
+    EXECUTING_FIELD_NUMBER: _ClassVar[int]
+    EXECUTING_LIMIT_FIELD_NUMBER: _ClassVar[int]
+    RETAINED_FIELD_NUMBER: _ClassVar[int]
+    RETAINED_LIMIT_FIELD_NUMBER: _ClassVar[int]
+    COMPLETED_FIELD_NUMBER: _ClassVar[int]
+    COMPLETED_LIMIT_FIELD_NUMBER: _ClassVar[int]
+    BYTES_FIELD_NUMBER: _ClassVar[int]
+    BYTES_LIMIT_FIELD_NUMBER: _ClassVar[int]
+    HOLDS_FIELD_NUMBER: _ClassVar[int]
+    WORKERS_FIELD_NUMBER: _ClassVar[int]
+    TRAINERS_FIELD_NUMBER: _ClassVar[int]
+    REQUEUED_FIELD_NUMBER: _ClassVar[int]
+    STALE_OUTCOMES_FIELD_NUMBER: _ClassVar[int]
+    EVICTED_FIELD_NUMBER: _ClassVar[int]
+    STALENESS_MEAN_FIELD_NUMBER: _ClassVar[int]
+    STALENESS_MAX_FIELD_NUMBER: _ClassVar[int]
+    REWINDS_FIELD_NUMBER: _ClassVar[int]
+    RESIDENT_BYTES_FIELD_NUMBER: _ClassVar[int]
+    OWNERSHIP_FIELD_NUMBER: _ClassVar[int]
+    MEMBERS_FIELD_NUMBER: _ClassVar[int]
+    books: Books
+    next_rollout: int
+    announced_version: int
+    timeline: Timeline
+    term: Term
+    executing: int
+    executing_limit: int
+    retained: int
+    retained_limit: int
+    completed: int
+    completed_limit: int
+    bytes: int
+    bytes_limit: int
+    holds: int
+    workers: int
+    trainers: int
+    requeued: int
+    stale_outcomes: int
+    evicted: int
+    staleness_mean: float
+    staleness_max: int
+    rewinds: int
+    resident_bytes: int
+    ownership: str
+    members: _containers.RepeatedCompositeFieldContainer[MemberStats]
+    def __init__(self, books: _Optional[_Union[Books, _Mapping]] = ..., next_rollout: _Optional[int] = ..., announced_version: _Optional[int] = ..., timeline: _Optional[_Union[Timeline, _Mapping]] = ..., term: _Optional[_Union[Term, _Mapping]] = ..., executing: _Optional[int] = ..., executing_limit: _Optional[int] = ..., retained: _Optional[int] = ..., retained_limit: _Optional[int] = ..., completed: _Optional[int] = ..., completed_limit: _Optional[int] = ..., bytes: _Optional[int] = ..., bytes_limit: _Optional[int] = ..., holds: _Optional[int] = ..., workers: _Optional[int] = ..., trainers: _Optional[int] = ..., requeued: _Optional[int] = ..., stale_outcomes: _Optional[int] = ..., evicted: _Optional[int] = ..., staleness_mean: _Optional[float] = ..., staleness_max: _Optional[int] = ..., rewinds: _Optional[int] = ..., resident_bytes: _Optional[int] = ..., ownership: _Optional[str] = ..., members: _Optional[_Iterable[_Union[MemberStats, _Mapping]]] = ...) -> None: ...
+
+class MemberStats(_message.Message):
+    __slots__ = ["name", "role", "session", "executing", "slots", "confirmed_version", "confirmed"]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    ROLE_FIELD_NUMBER: _ClassVar[int]
+    SESSION_FIELD_NUMBER: _ClassVar[int]
+    EXECUTING_FIELD_NUMBER: _ClassVar[int]
+    SLOTS_FIELD_NUMBER: _ClassVar[int]
+    CONFIRMED_VERSION_FIELD_NUMBER: _ClassVar[int]
+    CONFIRMED_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    role: str
+    session: int
+    executing: int
+    slots: int
+    confirmed_version: int
+    confirmed: bool
+    def __init__(self, name: _Optional[str] = ..., role: _Optional[str] = ..., session: _Optional[int] = ..., executing: _Optional[int] = ..., slots: _Optional[int] = ..., confirmed_version: _Optional[int] = ..., confirmed: bool = ...) -> None: ...
+
+class Close(_message.Message):
+    __slots__ = ["force"]
+    FORCE_FIELD_NUMBER: _ClassVar[int]
+    force: bool
+    def __init__(self, force: bool = ...) -> None: ...
+
+class Closed(_message.Message):
+    __slots__ = ["stats", "state"]
+    STATS_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    stats: Stats
+    state: bytes
+    def __init__(self, stats: _Optional[_Union[Stats, _Mapping]] = ..., state: _Optional[bytes] = ...) -> None: ...
+
+class Hold(_message.Message):
+    __slots__ = ["reason"]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    reason: str
+    def __init__(self, reason: _Optional[str] = ...) -> None: ...
+
+class HoldGranted(_message.Message):
+    __slots__ = ["hold"]
+    HOLD_FIELD_NUMBER: _ClassVar[int]
+    hold: int
+    def __init__(self, hold: _Optional[int] = ...) -> None: ...
+
+class AwaitFrontier(_message.Message):
+    __slots__ = ["hold"]
+    HOLD_FIELD_NUMBER: _ClassVar[int]
+    hold: int
+    def __init__(self, hold: _Optional[int] = ...) -> None: ...
+
+class ReleaseHold(_message.Message):
+    __slots__ = ["hold"]
+    HOLD_FIELD_NUMBER: _ClassVar[int]
+    hold: int
+    def __init__(self, hold: _Optional[int] = ...) -> None: ...
+
+class BeginUpdate(_message.Message):
+    __slots__ = ["version", "mode", "rebroadcast"]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    MODE_FIELD_NUMBER: _ClassVar[int]
+    REBROADCAST_FIELD_NUMBER: _ClassVar[int]
+    version: int
+    mode: str
+    rebroadcast: bool
+    def __init__(self, version: _Optional[int] = ..., mode: _Optional[str] = ..., rebroadcast: bool = ...) -> None: ...
+
+class EngineState(_message.Message):
+    __slots__ = ["session", "name", "handle", "confirmed_version", "digest", "confirmed"]
+    SESSION_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    HANDLE_FIELD_NUMBER: _ClassVar[int]
+    CONFIRMED_VERSION_FIELD_NUMBER: _ClassVar[int]
+    DIGEST_FIELD_NUMBER: _ClassVar[int]
+    CONFIRMED_FIELD_NUMBER: _ClassVar[int]
+    session: int
+    name: str
+    handle: bytes
+    confirmed_version: int
+    digest: str
+    confirmed: bool
+    def __init__(self, session: _Optional[int] = ..., name: _Optional[str] = ..., handle: _Optional[bytes] = ..., confirmed_version: _Optional[int] = ..., digest: _Optional[str] = ..., confirmed: bool = ...) -> None: ...
+
+class UpdateState(_message.Message):
+    __slots__ = ["hold", "version", "last_version", "engines", "revoked", "digest", "rollout"]
+    HOLD_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    LAST_VERSION_FIELD_NUMBER: _ClassVar[int]
+    ENGINES_FIELD_NUMBER: _ClassVar[int]
+    REVOKED_FIELD_NUMBER: _ClassVar[int]
+    DIGEST_FIELD_NUMBER: _ClassVar[int]
+    ROLLOUT_FIELD_NUMBER: _ClassVar[int]
+    hold: int
+    version: int
+    last_version: int
+    engines: _containers.RepeatedCompositeFieldContainer[EngineState]
+    revoked: _containers.RepeatedScalarFieldContainer[int]
+    digest: str
+    rollout: int
+    def __init__(self, hold: _Optional[int] = ..., version: _Optional[int] = ..., last_version: _Optional[int] = ..., engines: _Optional[_Iterable[_Union[EngineState, _Mapping]]] = ..., revoked: _Optional[_Iterable[int]] = ..., digest: _Optional[str] = ..., rollout: _Optional[int] = ...) -> None: ...
+
+class GetUpdate(_message.Message):
+    __slots__ = ["hold"]
+    HOLD_FIELD_NUMBER: _ClassVar[int]
+    hold: int
+    def __init__(self, hold: _Optional[int] = ...) -> None: ...
+
+class RecordUpdate(_message.Message):
+    __slots__ = ["hold", "digest"]
+    HOLD_FIELD_NUMBER: _ClassVar[int]
+    DIGEST_FIELD_NUMBER: _ClassVar[int]
+    hold: int
+    digest: str
+    def __init__(self, hold: _Optional[int] = ..., digest: _Optional[str] = ...) -> None: ...
+
+class UndoUpdate(_message.Message):
+    __slots__ = ["hold"]
+    HOLD_FIELD_NUMBER: _ClassVar[int]
+    hold: int
+    def __init__(self, hold: _Optional[int] = ...) -> None: ...
