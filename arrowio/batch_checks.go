@@ -80,7 +80,8 @@ func (b *batch) encoded(c *column, length int64, buffers []*memory.Buffer, nulls
 			b.damaged("dictionary %d has not come before its first use", c.dict.id)
 			return nil
 		}
-		dict = b.empty(c.dict.value)
+		dict = emptyData(c.dict.value.typ)
+		b.arrays = append(b.arrays, dict)
 	}
 	var valid []byte
 	if buffers[0] != nil {
@@ -121,15 +122,4 @@ func badIndex[T int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64]
 		}
 	}
 	return -1
-}
-
-// empty builds an array of no values.
-func (b *batch) empty(c *column) *array.Data {
-	var children []arrow.ArrayData
-	for _, child := range c.children {
-		children = append(children, b.empty(child))
-	}
-	kind, _ := layoutOf(c.typ)
-	buffers := make([]*memory.Buffer, map[shape]int{shapeBits: 2, shapeFixed: 2, shapeBinary: 3, shapeList: 2}[kind])
-	return b.built(c, 0, buffers, children, 0, nil)
 }

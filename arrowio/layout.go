@@ -1,6 +1,9 @@
 package arrowio
 
-import "github.com/apache/arrow/go/v15/arrow"
+import (
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+)
 
 // shape is how the values of a type lie in memory.
 type shape uint8
@@ -59,4 +62,16 @@ func storage(t arrow.DataType) arrow.DataType {
 		}
 		t = e.StorageType()
 	}
+}
+
+// noBuffers returns as many missing buffers as an array of a shape has.
+func noBuffers(s shape) []*memory.Buffer {
+	n := 1
+	switch s {
+	case shapeBits, shapeFixed, shapeList:
+		n = 2
+	case shapeBinary:
+		n = 3
+	}
+	return make([]*memory.Buffer, n)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/endian"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
@@ -55,6 +56,9 @@ func (s *Stream) Release() {
 // The format is that of the Arrow columnar specification, section "Serialization and Interprocess Communication",
 // with the tables of Message.fbs and Schema.fbs.
 func Decode(data *memory.Buffer, lim Bounds) (*Stream, error) {
+	if endian.IsBigEndian {
+		return nil, &UnsupportedError{Feature: "big endian", Detail: "this host"}
+	}
 	d := &decoder{frames: frames{buf: data.Bytes(), lim: lim.orDefaults()}, root: data, dicts: map[*dictionary]*array.Data{}}
 	data.Retain()
 	s := &Stream{root: data}

@@ -1,0 +1,64 @@
+package arrowio
+
+import (
+	"sort"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+)
+
+// nullRow returns the first row of an array that is null or holds a null at any depth, -1 when there is none.
+// O(1) for an array without nulls, for each of its levels.
+func nullRow(a arrow.Array) int {
+	if a.Len() == 0 {
+		return -1
+	}
+	if a.NullN() > 0 {
+		for i := range a.Len() {
+			if a.DataType().ID() == arrow.NULL || a.IsNull(i) {
+				return i
+			}
+		}
+	}
+	switch a := a.(type) {
+	case *array.Struct:
+		first := -1
+		for i := range a.NumField() {
+			if row := nullRow(a.Field(i)); row >= 0 && (first < 0 || row < first) {
+				first = row
+			}
+		}
+		return first
+	case *array.Dictionary:
+		if a.Dictionary().NullN() == 0 {
+			return -1
+		}
+		for i := range a.Len() {
+			if a.Dictionary().IsNull(a.GetValueIndex(i)) {
+				return i
+			}
+		}
+	case array.ListLike:
+		return nullList(a)
+	}
+	return -1
+}
+
+// nullList returns the first row whose list holds a null; values that no list has do not count.
+func nullList(a array.ListLike) int {
+	from, _ := a.ValueOffsets(0)
+	_, to := a.ValueOffsets(a.Len() - 1)
+	if from == to {
+		return -1
+	}
+	used := array.NewSlice(a.ListValues(), from, to)
+	defer used.Release()
+	at := nullRow(used)
+	if at < 0 {
+		return -1
+	}
+	return sort.Search(a.Len(), func(i int) bool {
+		_, end := a.ValueOffsets(i)
+		return end > from+int64(at)
+	})
+}
