@@ -3483,7 +3483,7 @@ func (x *Outcome) GetSummary() *Summary {
 // What the worker's sidecar read in a group's rows.
 type Summary struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
-	Parents        []int64                `protobuf:"varint,1,rep,packed,name=parents,proto3" json:"parents,omitempty"`  // distinct values of the column `group`
+	Parents        []int64                `protobuf:"varint,1,rep,packed,name=parents,proto3" json:"parents,omitempty"`  // column `group` per row; empty when all rows carry the receipt's group
 	Slots          []int32                `protobuf:"varint,2,rep,packed,name=slots,proto3" json:"slots,omitempty"`      // per row
 	Lengths        []int32                `protobuf:"varint,3,rep,packed,name=lengths,proto3" json:"lengths,omitempty"`  // tokens per row
 	Rewards        []float64              `protobuf:"fixed64,4,rep,packed,name=rewards,proto3" json:"rewards,omitempty"` // per row; empty without that column
@@ -4092,10 +4092,12 @@ func (x *Lease) GetEndpoints() []*Endpoint {
 	return nil
 }
 
+// Parallel lists: each locator is some rows of one group.
 type Shard struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Locators      []*Locator             `protobuf:"bytes,1,rep,name=locators,proto3" json:"locators,omitempty"`
 	Groups        []int64                `protobuf:"varint,2,rep,packed,name=groups,proto3" json:"groups,omitempty"`
+	Attempts      []uint32               `protobuf:"varint,3,rep,packed,name=attempts,proto3" json:"attempts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4140,6 +4142,13 @@ func (x *Shard) GetLocators() []*Locator {
 func (x *Shard) GetGroups() []int64 {
 	if x != nil {
 		return x.Groups
+	}
+	return nil
+}
+
+func (x *Shard) GetAttempts() []uint32 {
+	if x != nil {
+		return x.Attempts
 	}
 	return nil
 }
@@ -4398,12 +4407,15 @@ func (x *Admit) GetGeneration() uint64 {
 	return 0
 }
 
-// Local hop: descriptors of the segments, each once, in the order of `segments`. Those that this process already has are not sent again.
+// Local hop: descriptors of the segments, each once, in the order of `segments`; locators, groups and attempts are the shard's.
 type Admitted struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Segments      []*SegmentId           `protobuf:"bytes,1,rep,name=segments,proto3" json:"segments,omitempty"`
-	Locators      []*Locator             `protobuf:"bytes,2,rep,name=locators,proto3" json:"locators,omitempty"`
-	Groups        []int64                `protobuf:"varint,3,rep,packed,name=groups,proto3" json:"groups,omitempty"`
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Segments []*SegmentId           `protobuf:"bytes,1,rep,name=segments,proto3" json:"segments,omitempty"`
+	Locators []*Locator             `protobuf:"bytes,2,rep,name=locators,proto3" json:"locators,omitempty"`
+	Groups   []int64                `protobuf:"varint,3,rep,packed,name=groups,proto3" json:"groups,omitempty"`
+	// More segments than one message can carry: this is a part of the answer with segments only, the rest follows under the same id.
+	More          bool     `protobuf:"varint,4,opt,name=more,proto3" json:"more,omitempty"`
+	Attempts      []uint32 `protobuf:"varint,5,rep,packed,name=attempts,proto3" json:"attempts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4455,6 +4467,20 @@ func (x *Admitted) GetLocators() []*Locator {
 func (x *Admitted) GetGroups() []int64 {
 	if x != nil {
 		return x.Groups
+	}
+	return nil
+}
+
+func (x *Admitted) GetMore() bool {
+	if x != nil {
+		return x.More
+	}
+	return false
+}
+
+func (x *Admitted) GetAttempts() []uint32 {
+	if x != nil {
+		return x.Attempts
 	}
 	return nil
 }
@@ -5270,14 +5296,15 @@ func (x *Count) GetTokens() int64 {
 	return 0
 }
 
-// The books: reserved = acknowledged + sum(discarded) + failed + sum(live).
+// The books: reserved = acknowledged + sum(discarded) + failed + live.
 type Books struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Reserved      *Count                 `protobuf:"bytes,1,opt,name=reserved,proto3" json:"reserved,omitempty"`
 	Acknowledged  *Count                 `protobuf:"bytes,2,opt,name=acknowledged,proto3" json:"acknowledged,omitempty"`
 	Discarded     map[string]*Count      `protobuf:"bytes,3,rep,name=discarded,proto3" json:"discarded,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // by reason
 	Failed        *Count                 `protobuf:"bytes,4,opt,name=failed,proto3" json:"failed,omitempty"`
-	Live          map[string]*Count      `protobuf:"bytes,5,rep,name=live,proto3" json:"live,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // by state
+	Live          *Count                 `protobuf:"bytes,5,opt,name=live,proto3" json:"live,omitempty"`
+	LiveGroups    map[string]int64       `protobuf:"bytes,6,rep,name=live_groups,json=liveGroups,proto3" json:"live_groups,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"` // by state
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5340,9 +5367,16 @@ func (x *Books) GetFailed() *Count {
 	return nil
 }
 
-func (x *Books) GetLive() map[string]*Count {
+func (x *Books) GetLive() *Count {
 	if x != nil {
 		return x.Live
+	}
+	return nil
+}
+
+func (x *Books) GetLiveGroups() map[string]int64 {
+	if x != nil {
+		return x.LiveGroups
 	}
 	return nil
 }
@@ -5354,7 +5388,7 @@ type Stats struct {
 	AnnouncedVersion int64                  `protobuf:"varint,3,opt,name=announced_version,json=announcedVersion,proto3" json:"announced_version,omitempty"`
 	Timeline         *Timeline              `protobuf:"bytes,4,opt,name=timeline,proto3" json:"timeline,omitempty"`
 	Term             *Term                  `protobuf:"bytes,5,opt,name=term,proto3" json:"term,omitempty"`
-	Executing        int64                  `protobuf:"varint,6,opt,name=executing,proto3" json:"executing,omitempty"`
+	Executing        int64                  `protobuf:"varint,6,opt,name=executing,proto3" json:"executing,omitempty"` // samples
 	ExecutingLimit   int64                  `protobuf:"varint,7,opt,name=executing_limit,json=executingLimit,proto3" json:"executing_limit,omitempty"`
 	Retained         int64                  `protobuf:"varint,8,opt,name=retained,proto3" json:"retained,omitempty"`
 	RetainedLimit    int64                  `protobuf:"varint,9,opt,name=retained_limit,json=retainedLimit,proto3" json:"retained_limit,omitempty"`
@@ -5374,6 +5408,8 @@ type Stats struct {
 	ResidentBytes    int64                  `protobuf:"varint,23,opt,name=resident_bytes,json=residentBytes,proto3" json:"resident_bytes,omitempty"` // the owner's sidecar
 	Ownership        string                 `protobuf:"bytes,24,opt,name=ownership,proto3" json:"ownership,omitempty"`
 	Members          []*MemberStats         `protobuf:"bytes,25,rep,name=members,proto3" json:"members,omitempty"`
+	Unconfirmed      int64                  `protobuf:"varint,26,opt,name=unconfirmed,proto3" json:"unconfirmed,omitempty"` // engines that may not get work until they confirm
+	Recovering       bool                   `protobuf:"varint,27,opt,name=recovering,proto3" json:"recovering,omitempty"`   // a later life that waits for its base or its join window
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
@@ -5581,6 +5617,20 @@ func (x *Stats) GetMembers() []*MemberStats {
 		return x.Members
 	}
 	return nil
+}
+
+func (x *Stats) GetUnconfirmed() int64 {
+	if x != nil {
+		return x.Unconfirmed
+	}
+	return 0
+}
+
+func (x *Stats) GetRecovering() bool {
+	if x != nil {
+		return x.Recovering
+	}
+	return false
 }
 
 type MemberStats struct {
@@ -6625,10 +6675,11 @@ const file_outrider_proto_rawDesc = "" +
 	"\arollout\x18\x02 \x01(\x03R\arollout\x12\x14\n" +
 	"\x05short\x18\x03 \x01(\bR\x05short\x120\n" +
 	"\x06groups\x18\x04 \x03(\v2\x18.outrider.v1.LeasedGroupR\x06groups\x123\n" +
-	"\tendpoints\x18\x05 \x03(\v2\x15.outrider.v1.EndpointR\tendpoints\"U\n" +
+	"\tendpoints\x18\x05 \x03(\v2\x15.outrider.v1.EndpointR\tendpoints\"u\n" +
 	"\x05Shard\x120\n" +
 	"\blocators\x18\x01 \x03(\v2\x14.outrider.v1.LocatorR\blocators\x12\x1a\n" +
-	"\x06groups\x18\x02 \x03(\x03B\x02\x10\x01R\x06groups\"\xe4\x01\n" +
+	"\x06groups\x18\x02 \x03(\x03B\x02\x10\x01R\x06groups\x12\x1e\n" +
+	"\battempts\x18\x03 \x03(\rB\x02\x10\x01R\battempts\"\xe4\x01\n" +
 	"\aPublish\x12\x1c\n" +
 	"\tadmission\x18\x01 \x01(\x04R\tadmission\x12*\n" +
 	"\x06shards\x18\x02 \x03(\v2\x12.outrider.v1.ShardR\x06shards\x125\n" +
@@ -6663,11 +6714,13 @@ const file_outrider_proto_rawDesc = "" +
 	"\x04rank\x18\x04 \x01(\rR\x04rank\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x05 \x01(\x04R\n" +
-	"generation\"\x8c\x01\n" +
+	"generation\"\xc0\x01\n" +
 	"\bAdmitted\x122\n" +
 	"\bsegments\x18\x01 \x03(\v2\x16.outrider.v1.SegmentIdR\bsegments\x120\n" +
 	"\blocators\x18\x02 \x03(\v2\x14.outrider.v1.LocatorR\blocators\x12\x1a\n" +
-	"\x06groups\x18\x03 \x03(\x03B\x02\x10\x01R\x06groups\"&\n" +
+	"\x06groups\x18\x03 \x03(\x03B\x02\x10\x01R\x06groups\x12\x12\n" +
+	"\x04more\x18\x04 \x01(\bR\x04more\x12\x1e\n" +
+	"\battempts\x18\x05 \x03(\rB\x02\x10\x01R\battempts\"&\n" +
 	"\x06Commit\x12\x1c\n" +
 	"\tadmission\x18\x01 \x01(\x04R\tadmission\"@\n" +
 	"\bRollback\x12\x1c\n" +
@@ -6713,19 +6766,21 @@ const file_outrider_proto_rawDesc = "" +
 	"\x05Count\x12\x16\n" +
 	"\x06groups\x18\x01 \x01(\x03R\x06groups\x12\x18\n" +
 	"\asamples\x18\x02 \x01(\x03R\asamples\x12\x16\n" +
-	"\x06tokens\x18\x03 \x01(\x03R\x06tokens\"\xad\x03\n" +
+	"\x06tokens\x18\x03 \x01(\x03R\x06tokens\"\xda\x03\n" +
 	"\x05Books\x12.\n" +
 	"\breserved\x18\x01 \x01(\v2\x12.outrider.v1.CountR\breserved\x126\n" +
 	"\facknowledged\x18\x02 \x01(\v2\x12.outrider.v1.CountR\facknowledged\x12?\n" +
 	"\tdiscarded\x18\x03 \x03(\v2!.outrider.v1.Books.DiscardedEntryR\tdiscarded\x12*\n" +
-	"\x06failed\x18\x04 \x01(\v2\x12.outrider.v1.CountR\x06failed\x120\n" +
-	"\x04live\x18\x05 \x03(\v2\x1c.outrider.v1.Books.LiveEntryR\x04live\x1aP\n" +
+	"\x06failed\x18\x04 \x01(\v2\x12.outrider.v1.CountR\x06failed\x12&\n" +
+	"\x04live\x18\x05 \x01(\v2\x12.outrider.v1.CountR\x04live\x12C\n" +
+	"\vlive_groups\x18\x06 \x03(\v2\".outrider.v1.Books.LiveGroupsEntryR\n" +
+	"liveGroups\x1aP\n" +
 	"\x0eDiscardedEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12(\n" +
-	"\x05value\x18\x02 \x01(\v2\x12.outrider.v1.CountR\x05value:\x028\x01\x1aK\n" +
-	"\tLiveEntry\x12\x10\n" +
-	"\x03key\x18\x01 \x01(\tR\x03key\x12(\n" +
-	"\x05value\x18\x02 \x01(\v2\x12.outrider.v1.CountR\x05value:\x028\x01\"\xeb\x06\n" +
+	"\x05value\x18\x02 \x01(\v2\x12.outrider.v1.CountR\x05value:\x028\x01\x1a=\n" +
+	"\x0fLiveGroupsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\xad\a\n" +
 	"\x05Stats\x12(\n" +
 	"\x05books\x18\x01 \x01(\v2\x12.outrider.v1.BooksR\x05books\x12!\n" +
 	"\fnext_rollout\x18\x02 \x01(\x03R\vnextRollout\x12+\n" +
@@ -6753,7 +6808,11 @@ const file_outrider_proto_rawDesc = "" +
 	"\arewinds\x18\x16 \x01(\x03R\arewinds\x12%\n" +
 	"\x0eresident_bytes\x18\x17 \x01(\x03R\rresidentBytes\x12\x1c\n" +
 	"\townership\x18\x18 \x01(\tR\townership\x122\n" +
-	"\amembers\x18\x19 \x03(\v2\x18.outrider.v1.MemberStatsR\amembers\"\xce\x01\n" +
+	"\amembers\x18\x19 \x03(\v2\x18.outrider.v1.MemberStatsR\amembers\x12 \n" +
+	"\vunconfirmed\x18\x1a \x01(\x03R\vunconfirmed\x12\x1e\n" +
+	"\n" +
+	"recovering\x18\x1b \x01(\bR\n" +
+	"recovering\"\xce\x01\n" +
 	"\vMemberStats\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04role\x18\x02 \x01(\tR\x04role\x12\x18\n" +
@@ -6907,7 +6966,7 @@ var file_outrider_proto_goTypes = []any{
 	nil,                   // 85: outrider.v1.Publish.RolesEntry
 	nil,                   // 86: outrider.v1.Publication.RolesEntry
 	nil,                   // 87: outrider.v1.Books.DiscardedEntry
-	nil,                   // 88: outrider.v1.Books.LiveEntry
+	nil,                   // 88: outrider.v1.Books.LiveGroupsEntry
 }
 var file_outrider_proto_depIdxs = []int32{
 	1,   // 0: outrider.v1.Frame.error:type_name -> outrider.v1.Error
@@ -7028,15 +7087,15 @@ var file_outrider_proto_depIdxs = []int32{
 	69,  // 115: outrider.v1.Books.acknowledged:type_name -> outrider.v1.Count
 	87,  // 116: outrider.v1.Books.discarded:type_name -> outrider.v1.Books.DiscardedEntry
 	69,  // 117: outrider.v1.Books.failed:type_name -> outrider.v1.Count
-	88,  // 118: outrider.v1.Books.live:type_name -> outrider.v1.Books.LiveEntry
-	70,  // 119: outrider.v1.Stats.books:type_name -> outrider.v1.Books
-	8,   // 120: outrider.v1.Stats.timeline:type_name -> outrider.v1.Timeline
-	7,   // 121: outrider.v1.Stats.term:type_name -> outrider.v1.Term
-	72,  // 122: outrider.v1.Stats.members:type_name -> outrider.v1.MemberStats
-	71,  // 123: outrider.v1.Closed.stats:type_name -> outrider.v1.Stats
-	80,  // 124: outrider.v1.UpdateState.engines:type_name -> outrider.v1.EngineState
-	69,  // 125: outrider.v1.Books.DiscardedEntry.value:type_name -> outrider.v1.Count
-	69,  // 126: outrider.v1.Books.LiveEntry.value:type_name -> outrider.v1.Count
+	69,  // 118: outrider.v1.Books.live:type_name -> outrider.v1.Count
+	88,  // 119: outrider.v1.Books.live_groups:type_name -> outrider.v1.Books.LiveGroupsEntry
+	70,  // 120: outrider.v1.Stats.books:type_name -> outrider.v1.Books
+	8,   // 121: outrider.v1.Stats.timeline:type_name -> outrider.v1.Timeline
+	7,   // 122: outrider.v1.Stats.term:type_name -> outrider.v1.Term
+	72,  // 123: outrider.v1.Stats.members:type_name -> outrider.v1.MemberStats
+	71,  // 124: outrider.v1.Closed.stats:type_name -> outrider.v1.Stats
+	80,  // 125: outrider.v1.UpdateState.engines:type_name -> outrider.v1.EngineState
+	69,  // 126: outrider.v1.Books.DiscardedEntry.value:type_name -> outrider.v1.Count
 	0,   // 127: outrider.v1.Owner.Session:input_type -> outrider.v1.Frame
 	0,   // 128: outrider.v1.Owner.Session:output_type -> outrider.v1.Frame
 	128, // [128:129] is the sub-list for method output_type

@@ -642,12 +642,14 @@ class Lease(_message.Message):
     def __init__(self, admission: _Optional[int] = ..., rollout: _Optional[int] = ..., short: bool = ..., groups: _Optional[_Iterable[_Union[LeasedGroup, _Mapping]]] = ..., endpoints: _Optional[_Iterable[_Union[Endpoint, _Mapping]]] = ...) -> None: ...
 
 class Shard(_message.Message):
-    __slots__ = ["locators", "groups"]
+    __slots__ = ["locators", "groups", "attempts"]
     LOCATORS_FIELD_NUMBER: _ClassVar[int]
     GROUPS_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPTS_FIELD_NUMBER: _ClassVar[int]
     locators: _containers.RepeatedCompositeFieldContainer[Locator]
     groups: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, locators: _Optional[_Iterable[_Union[Locator, _Mapping]]] = ..., groups: _Optional[_Iterable[int]] = ...) -> None: ...
+    attempts: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, locators: _Optional[_Iterable[_Union[Locator, _Mapping]]] = ..., groups: _Optional[_Iterable[int]] = ..., attempts: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class Publish(_message.Message):
     __slots__ = ["admission", "shards", "roles", "generation"]
@@ -712,14 +714,18 @@ class Admit(_message.Message):
     def __init__(self, publication: _Optional[_Union[Publication, _Mapping]] = ..., shard: _Optional[int] = ..., role: _Optional[str] = ..., rank: _Optional[int] = ..., generation: _Optional[int] = ...) -> None: ...
 
 class Admitted(_message.Message):
-    __slots__ = ["segments", "locators", "groups"]
+    __slots__ = ["segments", "locators", "groups", "more", "attempts"]
     SEGMENTS_FIELD_NUMBER: _ClassVar[int]
     LOCATORS_FIELD_NUMBER: _ClassVar[int]
     GROUPS_FIELD_NUMBER: _ClassVar[int]
+    MORE_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPTS_FIELD_NUMBER: _ClassVar[int]
     segments: _containers.RepeatedCompositeFieldContainer[SegmentId]
     locators: _containers.RepeatedCompositeFieldContainer[Locator]
     groups: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, segments: _Optional[_Iterable[_Union[SegmentId, _Mapping]]] = ..., locators: _Optional[_Iterable[_Union[Locator, _Mapping]]] = ..., groups: _Optional[_Iterable[int]] = ...) -> None: ...
+    more: bool
+    attempts: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, segments: _Optional[_Iterable[_Union[SegmentId, _Mapping]]] = ..., locators: _Optional[_Iterable[_Union[Locator, _Mapping]]] = ..., groups: _Optional[_Iterable[int]] = ..., more: bool = ..., attempts: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class Commit(_message.Message):
     __slots__ = ["admission"]
@@ -844,7 +850,7 @@ class Count(_message.Message):
     def __init__(self, groups: _Optional[int] = ..., samples: _Optional[int] = ..., tokens: _Optional[int] = ...) -> None: ...
 
 class Books(_message.Message):
-    __slots__ = ["reserved", "acknowledged", "discarded", "failed", "live"]
+    __slots__ = ["reserved", "acknowledged", "discarded", "failed", "live", "live_groups"]
     class DiscardedEntry(_message.Message):
         __slots__ = ["key", "value"]
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -852,27 +858,29 @@ class Books(_message.Message):
         key: str
         value: Count
         def __init__(self, key: _Optional[str] = ..., value: _Optional[_Union[Count, _Mapping]] = ...) -> None: ...
-    class LiveEntry(_message.Message):
+    class LiveGroupsEntry(_message.Message):
         __slots__ = ["key", "value"]
         KEY_FIELD_NUMBER: _ClassVar[int]
         VALUE_FIELD_NUMBER: _ClassVar[int]
         key: str
-        value: Count
-        def __init__(self, key: _Optional[str] = ..., value: _Optional[_Union[Count, _Mapping]] = ...) -> None: ...
+        value: int
+        def __init__(self, key: _Optional[str] = ..., value: _Optional[int] = ...) -> None: ...
     RESERVED_FIELD_NUMBER: _ClassVar[int]
     ACKNOWLEDGED_FIELD_NUMBER: _ClassVar[int]
     DISCARDED_FIELD_NUMBER: _ClassVar[int]
     FAILED_FIELD_NUMBER: _ClassVar[int]
     LIVE_FIELD_NUMBER: _ClassVar[int]
+    LIVE_GROUPS_FIELD_NUMBER: _ClassVar[int]
     reserved: Count
     acknowledged: Count
     discarded: _containers.MessageMap[str, Count]
     failed: Count
-    live: _containers.MessageMap[str, Count]
-    def __init__(self, reserved: _Optional[_Union[Count, _Mapping]] = ..., acknowledged: _Optional[_Union[Count, _Mapping]] = ..., discarded: _Optional[_Mapping[str, Count]] = ..., failed: _Optional[_Union[Count, _Mapping]] = ..., live: _Optional[_Mapping[str, Count]] = ...) -> None: ...
+    live: Count
+    live_groups: _containers.ScalarMap[str, int]
+    def __init__(self, reserved: _Optional[_Union[Count, _Mapping]] = ..., acknowledged: _Optional[_Union[Count, _Mapping]] = ..., discarded: _Optional[_Mapping[str, Count]] = ..., failed: _Optional[_Union[Count, _Mapping]] = ..., live: _Optional[_Union[Count, _Mapping]] = ..., live_groups: _Optional[_Mapping[str, int]] = ...) -> None: ...
 
 class Stats(_message.Message):
-    __slots__ = ["books", "next_rollout", "announced_version", "timeline", "term", "executing", "executing_limit", "retained", "retained_limit", "completed", "completed_limit", "bytes", "bytes_limit", "holds", "workers", "trainers", "requeued", "stale_outcomes", "evicted", "staleness_mean", "staleness_max", "rewinds", "resident_bytes", "ownership", "members"]
+    __slots__ = ["books", "next_rollout", "announced_version", "timeline", "term", "executing", "executing_limit", "retained", "retained_limit", "completed", "completed_limit", "bytes", "bytes_limit", "holds", "workers", "trainers", "requeued", "stale_outcomes", "evicted", "staleness_mean", "staleness_max", "rewinds", "resident_bytes", "ownership", "members", "unconfirmed", "recovering"]
     BOOKS_FIELD_NUMBER: _ClassVar[int]
     NEXT_ROLLOUT_FIELD_NUMBER: _ClassVar[int]
     ANNOUNCED_VERSION_FIELD_NUMBER: _ClassVar[int]
@@ -898,6 +906,8 @@ class Stats(_message.Message):
     RESIDENT_BYTES_FIELD_NUMBER: _ClassVar[int]
     OWNERSHIP_FIELD_NUMBER: _ClassVar[int]
     MEMBERS_FIELD_NUMBER: _ClassVar[int]
+    UNCONFIRMED_FIELD_NUMBER: _ClassVar[int]
+    RECOVERING_FIELD_NUMBER: _ClassVar[int]
     books: Books
     next_rollout: int
     announced_version: int
@@ -923,7 +933,9 @@ class Stats(_message.Message):
     resident_bytes: int
     ownership: str
     members: _containers.RepeatedCompositeFieldContainer[MemberStats]
-    def __init__(self, books: _Optional[_Union[Books, _Mapping]] = ..., next_rollout: _Optional[int] = ..., announced_version: _Optional[int] = ..., timeline: _Optional[_Union[Timeline, _Mapping]] = ..., term: _Optional[_Union[Term, _Mapping]] = ..., executing: _Optional[int] = ..., executing_limit: _Optional[int] = ..., retained: _Optional[int] = ..., retained_limit: _Optional[int] = ..., completed: _Optional[int] = ..., completed_limit: _Optional[int] = ..., bytes: _Optional[int] = ..., bytes_limit: _Optional[int] = ..., holds: _Optional[int] = ..., workers: _Optional[int] = ..., trainers: _Optional[int] = ..., requeued: _Optional[int] = ..., stale_outcomes: _Optional[int] = ..., evicted: _Optional[int] = ..., staleness_mean: _Optional[float] = ..., staleness_max: _Optional[int] = ..., rewinds: _Optional[int] = ..., resident_bytes: _Optional[int] = ..., ownership: _Optional[str] = ..., members: _Optional[_Iterable[_Union[MemberStats, _Mapping]]] = ...) -> None: ...
+    unconfirmed: int
+    recovering: bool
+    def __init__(self, books: _Optional[_Union[Books, _Mapping]] = ..., next_rollout: _Optional[int] = ..., announced_version: _Optional[int] = ..., timeline: _Optional[_Union[Timeline, _Mapping]] = ..., term: _Optional[_Union[Term, _Mapping]] = ..., executing: _Optional[int] = ..., executing_limit: _Optional[int] = ..., retained: _Optional[int] = ..., retained_limit: _Optional[int] = ..., completed: _Optional[int] = ..., completed_limit: _Optional[int] = ..., bytes: _Optional[int] = ..., bytes_limit: _Optional[int] = ..., holds: _Optional[int] = ..., workers: _Optional[int] = ..., trainers: _Optional[int] = ..., requeued: _Optional[int] = ..., stale_outcomes: _Optional[int] = ..., evicted: _Optional[int] = ..., staleness_mean: _Optional[float] = ..., staleness_max: _Optional[int] = ..., rewinds: _Optional[int] = ..., resident_bytes: _Optional[int] = ..., ownership: _Optional[str] = ..., members: _Optional[_Iterable[_Union[MemberStats, _Mapping]]] = ..., unconfirmed: _Optional[int] = ..., recovering: bool = ...) -> None: ...
 
 class MemberStats(_message.Message):
     __slots__ = ["name", "role", "session", "executing", "slots", "confirmed_version", "confirmed"]

@@ -1,0 +1,133 @@
+package sidecar
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+
+	"outrider/arrowio"
+	"outrider/bridge"
+	"outrider/bridge/wire"
+)
+
+// partSegments is how many segments one frame hands to the shim, below the kernel's 253 descriptors a message.
+const partSegments = 200
+
+// publicationDigest is the SHA-256 of a publication without its digest, in protobuf's deterministic encoding. Only this build's
+// sidecars compute it, always over the same message type.
+func publicationDigest(publication *wire.Publication) ([]byte, error) {
+	bare := proto.CloneOf(publication)
+	bare.Digest = nil
+	data, err := proto.MarshalOptions{Deterministic: true}.Marshal(bare)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(data)
+	return sum[:], nil
+}
+
+// admit makes a shard this rank's: its segments are fetched and checked, then the owner gets the proof, then the shim the memory.
+func (m *member) admit(frame *wire.Frame, admit *wire.Admit) {
+	publication := admit.GetPublication()
+	digest, err := publicationDigest(publication)
+	switch {
+	case err != nil:
+		m.p.answer(frame, nil, err)
+		return
+	case !bytes.Equal(digest, publication.GetDigest()):
+		m.p.answer(frame, nil, bridge.NewError(bridge.Refused, fmt.Sprintf("outrider: publication of admission %d was changed on the way; admit what publish() gave", publication.GetAdmission())))
+		return
+	case int(admit.GetShard()) >= len(publication.GetShards()):
+		m.p.answer(frame, nil, bridge.NewError(bridge.Refused, fmt.Sprintf("outrider: shard %d of admission %d, it has %d", admit.GetShard(), publication.GetAdmission(), len(publication.GetShards()))))
+		return
+	}
+	shard := publication.GetShards()[admit.GetShard()]
+	go func() {
+		ids, fds, err := m.p.fetchShard(m.join.GetRun().GetToken(), publication, shard)
+		if !m.p.loop.post(func() {
+			if err != nil {
+				m.p.answer(frame, nil, err)
+				return
+			}
+			proof := proto.CloneOf(admit)
+			proof.Publication = &wire.Publication{Admission: publication.GetAdmission(), Rollout: publication.GetRollout(), Digest: publication.GetDigest()}
+			m.ask(&wire.Frame{Body: &wire.Frame_Admit{Admit: proof}}, func(answer *wire.Frame) {
+				if e := answer.GetError(); e != nil {
+					closeDescriptors(fds)
+					m.p.relay(frame, answer)
+					return
+				}
+				for len(ids) > partSegments {
+					m.p.answer(frame, &wire.Frame{Body: &wire.Frame_Admitted{Admitted: &wire.Admitted{Segments: ids[:partSegments], More: true}}}, nil, fds[:partSegments]...)
+					ids, fds = ids[partSegments:], fds[partSegments:]
+				}
+				m.p.answer(frame, &wire.Frame{Body: &wire.Frame_Admitted{Admitted: &wire.Admitted{Segments: ids, Locators: shard.GetLocators(), Groups: shard.GetGroups(), Attempts: shard.GetAttempts()}}}, nil, fds...)
+			})
+		}) {
+			closeDescriptors(fds)
+		}
+	}()
+}
+
+// fetchShard gets each segment of a shard once and checks it. The descriptors, in the order of the ids, are the caller's.
+func (p *Process) fetchShard(token string, publication *wire.Publication, shard *wire.Shard) ([]*wire.SegmentId, []int, error) {
+	endpoints := map[uint64]*wire.Endpoint{}
+	for _, endpoint := range publication.GetEndpoints() {
+		endpoints[endpoint.GetSession()] = endpoint
+	}
+	wanted := map[uint64][]*wire.SegmentId{}
+	rows := map[segmentKey]int64{}
+	var holders []uint64
+	for _, locator := range shard.GetLocators() {
+		id := locator.GetSegment()
+		key := segmentKey{id.GetHolder(), id.GetNumber()}
+		if _, seen := rows[key]; !seen {
+			if wanted[key.holder] == nil {
+				holders = append(holders, key.holder)
+			}
+			wanted[key.holder] = append(wanted[key.holder], id)
+		}
+		rows[key] = max(rows[key], locator.GetFirstRow()+locator.GetRows())
+	}
+	var ids []*wire.SegmentId
+	var fds []int
+	for _, holder := range holders {
+		got, err := p.fetch(token, endpoints[holder], wanted[holder])
+		if err == nil {
+			ids, fds = append(ids, wanted[holder]...), append(fds, got...)
+			err = checkSegments(wanted[holder], got, rows)
+		}
+		if err != nil {
+			closeDescriptors(fds)
+			return nil, nil, err
+		}
+	}
+	return ids, fds, nil
+}
+
+// checkSegments decodes each segment in place and sees that the rows named are there.
+func checkSegments(ids []*wire.SegmentId, fds []int, rows map[segmentKey]int64) error {
+	for i, id := range ids {
+		segment, err := openShared(fds[i])
+		if err != nil {
+			return named(err)
+		}
+		have := segment.Rows()
+		segment.Close()
+		if want := rows[segmentKey{id.GetHolder(), id.GetNumber()}]; have < want {
+			return bridge.NewError(bridge.Data, fmt.Sprintf("outrider: segment %d of session %016x has %d rows, the publication names %d", id.GetNumber(), id.GetHolder(), have, want))
+		}
+	}
+	return nil
+}
+
+// openShared opens a segment over a duplicate of fd, which stays the caller's.
+func openShared(fd int) (*arrowio.Segment, error) {
+	own, err := duplicate(fd)
+	if err != nil {
+		return nil, err
+	}
+	return arrowio.Open(own)
+}

@@ -1,0 +1,85 @@
+package sidecar
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"outrider/arrowio"
+	"outrider/bridge"
+	"outrider/bridge/wire"
+	"outrider/leases"
+	"outrider/scheduler"
+)
+
+// schedulerConfig translates what the user asked for. A word that is not known is refused here, a number that cannot work by the scheduler.
+func schedulerConfig(own *wire.Own, table *arrowio.Segment, session uint64) (scheduler.Config, error) {
+	c := own.GetConfig()
+	identity, err := tableIdentity(table)
+	if err != nil {
+		return scheduler.Config{}, err
+	}
+	words := wordReader{}
+	config := scheduler.Config{
+		Source: leases.Source{
+			Len: table.Rows(), Epochs: c.GetSource().GetEpochs(), Shuffle: c.GetSource().GetShuffle(), Seed: c.GetSource().GetSeed(), Identity: identity,
+		},
+		GroupSize:   int(c.GetGroupSize()),
+		BatchGroups: int(c.GetBatchGroups()),
+		Limits: scheduler.Limits{
+			Executing: int64(c.GetExecuting()), Retained: int64(c.GetRetained()), Completed: int64(c.GetCompleted()), Bytes: int64(c.GetBytes()),
+		},
+		Policy: scheduler.Policy{
+			Submission:   pick(&words, "submission", c.GetSubmission(), map[string]scheduler.Submission{"sample": scheduler.BySample, "group": scheduler.ByGroup}),
+			Order:        pick(&words, "order", c.GetOrder(), map[string]scheduler.Order{"fifo": scheduler.FIFO, "lifo": scheduler.LIFO}),
+			MaxStaleness: c.GetMaxStaleness(),
+			Stale:        pick(&words, "stale", c.GetStale(), map[string]scheduler.Stale{"requeue": scheduler.StaleRequeue, "drop": scheduler.StaleDrop}),
+			Full:         pick(&words, "full", c.GetFull(), map[string]scheduler.Full{"block": scheduler.FullBlock, "evict": scheduler.FullEvict}),
+			MaxAttempts:  int(c.GetMaxAttempts()),
+			MaxFailed:    maxFailed(c.GetMaxFailed(), table.Rows()),
+			RefuseRewind: pick(&words, "rewind", c.GetRewind(), map[string]bool{"allow": false, "refuse": true}),
+		},
+		Unowned:    pick(&words, "ownership", c.GetOwnership(), map[string]bool{"leases": false, "none": true}),
+		Owner:      leases.Session(session),
+		Recover:    own.GetRecover(),
+		JoinWindow: time.Duration(c.GetJoinWindowMs()) * time.Millisecond,
+		Verify:     os.Getenv("OUTRIDER_VERIFY") == "all",
+	}
+	if len(own.GetState()) > 0 {
+		config.State = own.GetState()
+	}
+	if len(words.problems) > 0 {
+		return config, bridge.NewError(bridge.Config, "outrider: "+strings.Join(words.problems, "; "))
+	}
+	return config, nil
+}
+
+// maxFailed turns the share of the source that may fail into groups, at least 1.
+func maxFailed(share float64, rows int64) int64 { return max(1, int64(share*float64(rows))) }
+
+// tableIdentity digests what a run would consume of a table: its columns and rows, wherever the file was.
+func tableIdentity(table *arrowio.Segment) ([sha256.Size]byte, error) {
+	if table.Rows() == 0 {
+		return [sha256.Size]byte{}, bridge.NewError(bridge.Config, "outrider: the source has 0 rows; give a table with at least one prompt")
+	}
+	return table.ContentDigest()
+}
+
+// wordReader collects the words that are not known, so that all are said at once.
+type wordReader struct{ problems []string }
+
+func pick[T any](r *wordReader, name, word string, known map[string]T) T {
+	value, ok := known[word]
+	if !ok {
+		all := make([]string, 0, len(known))
+		for k := range known {
+			all = append(all, fmt.Sprintf("%q", k))
+		}
+		slices.Sort(all)
+		r.problems = append(r.problems, fmt.Sprintf("%s=%q is not known; use %s", name, word, strings.Join(all, " or ")))
+	}
+	return value
+}

@@ -1,0 +1,109 @@
+package sidecar
+
+import (
+	"errors"
+
+	"outrider/bridge"
+	"outrider/bridge/wire"
+	"outrider/leases"
+	"outrider/scheduler"
+)
+
+// The edge between the wire's messages and the types of scheduler and leases. Nothing is decided here.
+
+func toTerm(t *wire.Term) leases.Term {
+	return leases.Term{Number: t.GetNumber(), Session: leases.Session(t.GetSession())}
+}
+
+func fromTerm(t leases.Term) *wire.Term {
+	return &wire.Term{Number: t.Number, Session: uint64(t.Session)}
+}
+
+func toTimeline(t *wire.Timeline) leases.Timeline {
+	return leases.Timeline{Number: t.GetNumber(), Origin: toTerm(t.GetOrigin())}
+}
+
+func fromTimeline(t leases.Timeline) *wire.Timeline {
+	return &wire.Timeline{Number: t.Number, Origin: fromTerm(t.Origin)}
+}
+
+func toReceipt(r *wire.Receipt) leases.Receipt {
+	return leases.Receipt{
+		Timeline: toTimeline(r.GetTimeline()), Group: r.GetGroup(), Attempt: r.GetAttempt(),
+		Execution: r.GetExecution(), Worker: leases.Session(r.GetWorker()),
+	}
+}
+
+func fromReceipt(r leases.Receipt) *wire.Receipt {
+	return &wire.Receipt{Timeline: fromTimeline(r.Timeline), Group: r.Group, Attempt: r.Attempt, Execution: r.Execution, Worker: uint64(r.Worker)}
+}
+
+var kinds = map[string]leases.Kind{"success": leases.Success, "retry": leases.Retry, "failure": leases.Failure, "discard": leases.Discard}
+
+func toOutcome(o *wire.Outcome, handle leases.Handle) leases.Outcome {
+	sum := o.GetSummary()
+	out := leases.Outcome{Kind: kinds[o.GetKind()], Reason: o.GetReason()}
+	if out.Kind != leases.Success {
+		return out
+	}
+	out.Slots, out.Parents = sum.GetSlots(), sum.GetParents()
+	out.Aborted, out.Tokens, out.Bytes, out.Handle = int(sum.GetAborted()), sum.GetTokens(), sum.GetBytes(), handle
+	out.HasVersions, out.MinVersion, out.MaxVersion, out.SumVersions = sum.GetHasVersions(), sum.GetMinVersion(), sum.GetMaxVersion(), sum.GetSumVersions()
+	return out
+}
+
+func fromTally(t leases.Tally) *wire.Count {
+	return &wire.Count{Groups: t.Groups, Samples: t.Samples, Tokens: t.Tokens}
+}
+
+// errorKinds gives the core's sentinels their name on the wire.
+var errorKinds = []struct {
+	err  error
+	kind bridge.Kind
+}{
+	{leases.ErrConfig, bridge.Config},
+	{leases.ErrState, bridge.State},
+	{leases.ErrStale, bridge.Stale},
+	{leases.ErrUnknown, bridge.Stale},
+	{leases.ErrConflict, bridge.Conflict},
+	{leases.ErrNotAdmitted, bridge.NotAdmitted},
+	{leases.ErrCohortChanged, bridge.CohortChanged},
+	{leases.ErrRefused, bridge.Refused},
+	{leases.ErrData, bridge.Data},
+	{leases.ErrClosed, bridge.Closed},
+	{leases.ErrEndOfRun, bridge.EndOfRun},
+	{leases.ErrFailed, bridge.Source},
+	{leases.ErrReplaced, bridge.OwnerLost},
+	{leases.ErrLost, bridge.Revoked},
+}
+
+// fromCore names an error of the core.
+func fromCore(err error) error {
+	if err == nil {
+		return nil
+	}
+	for _, known := range errorKinds {
+		if errors.Is(err, known.err) {
+			return bridge.NewError(known.kind, err.Error())
+		}
+	}
+	return bridge.NewError(bridge.Internal, err.Error())
+}
+
+// kindOf returns the wire name of an error, Internal when it has none.
+func kindOf(err error) bridge.Kind {
+	var named *bridge.Error
+	if errors.As(err, &named) {
+		return named.Kind
+	}
+	return bridge.Internal
+}
+
+var leaseStates = map[scheduler.LeaseState]string{
+	scheduler.LeaseOpen: "open", scheduler.LeasePublished: "published", scheduler.LeaseCommitting: "committing",
+	scheduler.LeaseCommitted: "committed", scheduler.LeaseRolledBack: "rolled_back",
+}
+
+func fromStatus(s scheduler.LeaseStatus) *wire.Frame {
+	return &wire.Frame{Body: &wire.Frame_Settled{Settled: &wire.Settled{Admission: s.Admission, Status: leaseStates[s.State], Rollout: s.Rollout, Reason: s.Reason}}}
+}

@@ -1,0 +1,92 @@
+package sidecar
+
+import (
+	"fmt"
+
+	"outrider/arrowio"
+	"outrider/bridge"
+	"outrider/bridge/wire"
+)
+
+// prepare does what needs no state, in the reader's goroutine, and posts the rest to the loop.
+func (p *Process) prepare(frame *wire.Frame, fds []int) {
+	switch body := frame.GetBody().(type) {
+	case *wire.Frame_Report:
+		made := sealReport(body.Report, fds)
+		p.loop.post(func() { p.withMember(frame, func(m *member) { m.report(frame, made) }) })
+	case *wire.Frame_Own:
+		table, err := sealTable(fds)
+		p.loop.post(func() {
+			if err == nil {
+				err = p.own(frame, table)
+			}
+			if err != nil {
+				p.answer(frame, nil, err)
+			}
+		})
+	default:
+		bridge.CloseDescriptors(fds)
+		p.loop.post(func() { p.dispatch(frame) })
+	}
+}
+
+// sealTable takes the table of prompts over.
+func sealTable(fds []int) (*arrowio.Segment, error) {
+	if len(fds) != 1 {
+		closeDescriptors(fds)
+		return nil, bridge.NewError(bridge.Config, fmt.Sprintf("outrider: a run needs one table of prompts, %d descriptors came", len(fds)))
+	}
+	table, err := arrowio.Seal(fds[0])
+	if err != nil {
+		return nil, named(err)
+	}
+	return table, nil
+}
+
+// dispatch handles one frame of the shim in the loop.
+func (p *Process) dispatch(frame *wire.Frame) {
+	if frame.GetAnswer() {
+		if answer := p.questions[frame.GetId()]; answer != nil {
+			delete(p.questions, frame.GetId())
+			answer(frame)
+		}
+		return
+	}
+	switch body := frame.GetBody().(type) {
+	case *wire.Frame_Join:
+		p.join(frame, body.Join)
+	case *wire.Frame_Leave:
+		if frame.GetMember() == 0 {
+			p.parted = true
+			p.answer(frame, nil, nil)
+			return
+		}
+		p.withMember(frame, func(m *member) {
+			m.leave()
+			delete(p.members, m.id)
+			p.answer(frame, nil, nil)
+		})
+	case *wire.Frame_Admit:
+		p.withMember(frame, func(m *member) { m.admit(frame, body.Admit) })
+	case *wire.Frame_SampleDone:
+		p.withMember(frame, func(m *member) { m.sampleDone(frame, body.SampleDone) })
+	case *wire.Frame_Confirm:
+		p.withMember(frame, func(m *member) { m.confirm(frame, body.Confirm) })
+	case *wire.Frame_Take, *wire.Frame_CancelTake, *wire.Frame_Publish, *wire.Frame_Commit, *wire.Frame_Rollback, *wire.Frame_LeaseStatus,
+		*wire.Frame_DiscardGroups, *wire.Frame_GetState, *wire.Frame_Saved, *wire.Frame_Rewind, *wire.Frame_GetStats, *wire.Frame_Close,
+		*wire.Frame_Hold, *wire.Frame_AwaitFrontier, *wire.Frame_ReleaseHold, *wire.Frame_BeginUpdate, *wire.Frame_GetUpdate,
+		*wire.Frame_RecordUpdate, *wire.Frame_UndoUpdate, *wire.Frame_Drain:
+		p.withMember(frame, func(m *member) { m.forward(frame) })
+	default:
+		p.answer(frame, nil, bridge.NewError(bridge.Refused, fmt.Sprintf("outrider: a sidecar does not take %T", body)))
+	}
+}
+
+func (p *Process) withMember(frame *wire.Frame, use func(*member)) {
+	m := p.members[frame.GetMember()]
+	if m == nil {
+		p.answer(frame, nil, bridge.NewError(bridge.Closed, fmt.Sprintf("outrider: member %d has left its run or never joined one; make a new one", frame.GetMember())))
+		return
+	}
+	use(m)
+}

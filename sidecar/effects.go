@@ -1,0 +1,176 @@
+package sidecar
+
+import (
+	"errors"
+	"slices"
+
+	"outrider/bridge"
+	"outrider/bridge/wire"
+	"outrider/leases"
+	"outrider/scheduler"
+)
+
+// batches gathers what goes to one session in one round, so that many groups cost one frame.
+type batches struct {
+	order    []leases.Session
+	grants   map[leases.Session]*wire.Grant
+	releases map[leases.Session]*wire.Release
+}
+
+// carryOut carries the scheduler's effects out, in order. Grants and releases of one round are sent together after the rest: nothing
+// in a round depends on them having arrived.
+func (o *owner) carryOut(effects []scheduler.Effect) {
+	round := batches{grants: map[leases.Session]*wire.Grant{}, releases: map[leases.Session]*wire.Release{}}
+	for _, effect := range effects {
+		switch e := effect.(type) {
+		case scheduler.Grant:
+			round.grant(e)
+		case scheduler.Release:
+			o.release(&round, e)
+		case scheduler.Cancel:
+			o.push(e.Session, &wire.Frame{Body: &wire.Frame_Cancel{Cancel: &wire.Cancel{Receipts: []*wire.Receipt{fromReceipt(e.Receipt)}}}})
+		case scheduler.Append:
+			// The entry's index is the question's id, so the answer says which entry is there.
+			frame := &wire.Frame{Id: e.Entry.Index, Body: &wire.Frame_Append{Append: &wire.Append{Entry: &wire.Entry{Index: e.Entry.Index, Data: e.Entry.Bytes}}}}
+			o.pushAll(e.Sessions, frame)
+		case scheduler.SetBase:
+			o.pushAll(e.Sessions, &wire.Frame{Body: &wire.Frame_SetBase{SetBase: &wire.SetBase{Index: e.Index, Base: e.State}}})
+		case scheduler.Answer:
+			o.answered(e)
+		case scheduler.NewTerm:
+			o.pushEverybody(&wire.Frame{Body: &wire.Frame_NewTerm{NewTerm: &wire.NewTerm{Term: fromTerm(e.Term)}}})
+		case scheduler.NewTimeline:
+			o.pushEverybody(&wire.Frame{Body: &wire.Frame_NewTimeline{NewTimeline: &wire.NewTimeline{Timeline: fromTimeline(e.Timeline), Version: e.Version, LastRollout: e.LastRollout}}})
+			o.becomeReady()
+		case scheduler.Committed:
+			o.pushAll(e.Sessions, &wire.Frame{Body: &wire.Frame_Committed{Committed: &wire.Committed{Admission: e.Admission, Rollout: e.Rollout}}})
+			delete(o.publications, e.Admission)
+		case scheduler.Revoked:
+			delete(o.publications, e.Admission)
+		case scheduler.Expel:
+			o.expel(e)
+		case scheduler.Log:
+			o.say(e)
+		case scheduler.Ended:
+			o.end(e.Err)
+		case scheduler.Announced:
+			// Members learn versions by their assignments.
+		}
+	}
+	for _, session := range round.order {
+		if grant := round.grants[session]; grant != nil {
+			o.push(session, &wire.Frame{Body: &wire.Frame_Grant{Grant: grant}})
+		}
+		if release := round.releases[session]; release != nil {
+			o.push(session, &wire.Frame{Body: &wire.Frame_Release{Release: release}})
+		}
+	}
+}
+
+func (b *batches) see(session leases.Session) {
+	if b.grants[session] == nil && b.releases[session] == nil {
+		b.order = append(b.order, session)
+	}
+}
+
+func (b *batches) grant(e scheduler.Grant) {
+	b.see(e.Session)
+	if b.grants[e.Session] == nil {
+		b.grants[e.Session] = &wire.Grant{}
+	}
+	grant := b.grants[e.Session]
+	grant.Assignments = append(grant.Assignments, &wire.Assignment{Receipt: fromReceipt(e.Assignment.Receipt), Row: e.Assignment.Row, Version: e.Assignment.Version})
+}
+
+func (o *owner) release(b *batches, e scheduler.Release) {
+	if data := o.data[e.Handle]; data != nil {
+		delete(o.data, e.Handle)
+		delete(o.executions, data.execution)
+		key := keyOf(data.locator)
+		if o.bySegment[key] = slices.DeleteFunc(o.bySegment[key], func(h leases.Handle) bool { return h == e.Handle }); len(o.bySegment[key]) == 0 {
+			delete(o.bySegment, key)
+		}
+		o.scheduler.BytesReleased(data.host, data.summary.GetBytes())
+	}
+	b.see(e.Holder)
+	if b.releases[e.Holder] == nil {
+		b.releases[e.Holder] = &wire.Release{}
+	}
+	b.releases[e.Holder].Executions = append(b.releases[e.Holder].Executions, e.Receipt.Execution)
+}
+
+func (o *owner) push(session leases.Session, frame *wire.Frame) {
+	if a := o.attached[session]; a != nil {
+		a.out.put(frame)
+	}
+}
+
+func (o *owner) pushAll(sessions []leases.Session, frame *wire.Frame) {
+	for _, session := range sessions {
+		o.push(session, frame)
+	}
+}
+
+func (o *owner) pushEverybody(frame *wire.Frame) {
+	for _, a := range o.attached {
+		a.out.put(frame)
+	}
+}
+
+// expel ends a session that the scheduler has detached already.
+func (o *owner) expel(e scheduler.Expel) {
+	a := o.attached[e.Session]
+	if a == nil {
+		return
+	}
+	delete(o.attached, e.Session)
+	o.log.Warn("member expelled", "member", a.join.GetName(), "session", a.session, "error", e.Err)
+	a.out.put(&wire.Frame{Body: &wire.Frame_End{End: &wire.End{Error: bridge.ToWire(fromCore(e.Err))}}})
+	a.out.close()
+}
+
+func (o *owner) say(e scheduler.Log) {
+	switch e.Level {
+	case scheduler.Warn:
+		o.log.Warn(e.Msg, e.KV...)
+	case scheduler.Error:
+		o.log.Error(e.Msg, e.KV...)
+	default:
+		o.log.Info(e.Msg, e.KV...)
+	}
+}
+
+// becomeReady answers who waited for the base.
+func (o *owner) becomeReady() {
+	waiting := o.readies
+	o.readies = nil
+	for _, ready := range waiting {
+		ready()
+	}
+}
+
+// end tells every member that the run is over. Streams stay open until the members close them.
+func (o *owner) end(err error) {
+	end := &wire.End{}
+	if err != nil {
+		end.Error = bridge.ToWire(fromCore(err))
+		if errors.Is(err, leases.ErrReplaced) {
+			end.Error.Kind = string(bridge.OwnerLost)
+		}
+	}
+	o.over.Store(true)
+	o.log.Info("run ended", "error", err)
+	for _, ticket := range sortedTickets(o.tickets) {
+		o.answered(scheduler.Answer{Ticket: ticket, Err: leases.ErrClosed})
+	}
+	o.becomeReady()
+	if errors.Is(err, leases.ErrReplaced) {
+		// Members look for the later life themselves once their streams end.
+		for _, a := range o.attached {
+			a.out.close()
+		}
+		o.server.Stop()
+		return
+	}
+	o.pushEverybody(&wire.Frame{Body: &wire.Frame_End{End: end}})
+}

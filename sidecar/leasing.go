@@ -1,0 +1,139 @@
+package sidecar
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	"outrider/bridge/wire"
+	"outrider/leases"
+	"outrider/scheduler"
+)
+
+// publication remembers both names of a publication: the wire's digest, which ranks check, and the ledger's.
+type publication struct {
+	digest []byte
+	ledger [32]byte
+}
+
+func (o *owner) take(a *attached, rollout int64, reply reply) {
+	key := takeKey{a.session, rollout}
+	then := o.leased(reply)
+	ticket := o.ticket(func(value any, err error) {
+		delete(o.takes, key)
+		then(value, err)
+	})
+	o.takes[key] = ticket
+	o.scheduler.Take(ticket, a.session, rollout)
+}
+
+// leased answers with a lease and with where its data is.
+func (o *owner) leased(reply reply) func(value any, err error) {
+	return func(value any, err error) {
+		if err != nil {
+			reply(nil, err)
+			return
+		}
+		lease := value.(scheduler.Lease)
+		out := &wire.Lease{Admission: lease.Admission, Rollout: lease.Rollout, Short: lease.Short, Endpoints: o.endpoints(lease.Groups)}
+		for _, group := range lease.Groups {
+			data := o.data[group.Handle]
+			out.Groups = append(out.Groups, &wire.LeasedGroup{
+				Group: group.Receipt.Group, Attempt: group.Receipt.Attempt, Locator: data.locator, Summary: data.summary, Staleness: lease.Announced - group.MinVersion,
+			})
+		}
+		reply(&wire.Frame{Body: &wire.Frame_Lease{Lease: out}}, nil)
+	}
+}
+
+func (o *owner) endpoints(groups []scheduler.LeasedGroup) []*wire.Endpoint {
+	var all []*wire.Endpoint
+	seen := map[leases.Session]bool{}
+	for _, group := range groups {
+		if a := o.attached[group.Holder]; a != nil && !seen[group.Holder] {
+			seen[group.Holder] = true
+			all = append(all, a.join.GetEndpoint())
+		}
+	}
+	return all
+}
+
+func (o *owner) publish(publish *wire.Publish) (*wire.Frame, error) {
+	request := scheduler.PublishRequest{Generation: int64(publish.GetGeneration())}
+	out := &wire.Publication{Admission: publish.GetAdmission(), Shards: publish.GetShards(), Roles: publish.GetRoles(), Generation: publish.GetGeneration()}
+	holders := map[uint64]bool{}
+	content := sha256.New()
+	for i, shard := range publish.GetShards() {
+		ranges := make([]scheduler.RowRange, 0, len(shard.GetLocators()))
+		if len(shard.GetGroups()) != len(shard.GetLocators()) {
+			return nil, fmt.Errorf("%w: shard %d of admission %d has %d groups and %d locators; give one group for each locator", leases.ErrRefused, i, publish.GetAdmission(), len(shard.GetGroups()), len(shard.GetLocators()))
+		}
+		for j, locator := range shard.GetLocators() {
+			handle, first, ok := o.find(locator)
+			if !ok {
+				return nil, fmt.Errorf("%w: shard %d of admission %d names rows that are not held (group %d); take the rollout again", leases.ErrStale, i, publish.GetAdmission(), shard.GetGroups()[j])
+			}
+			ranges = append(ranges, scheduler.RowRange{Group: shard.GetGroups()[j], Handle: handle, FirstRow: int32(first), Rows: int32(locator.GetRows())})
+			if holder := locator.GetSegment().GetHolder(); !holders[holder] {
+				holders[holder] = true
+				if a := o.attached[leases.Session(holder)]; a != nil {
+					out.Endpoints = append(out.Endpoints, a.join.GetEndpoint())
+				}
+			}
+		}
+		request.Shards = append(request.Shards, ranges)
+		data, err := proto.MarshalOptions{Deterministic: true}.Marshal(shard)
+		if err != nil {
+			return nil, err
+		}
+		content.Write(data)
+	}
+	content.Sum(request.Content[:0])
+	for role, size := range publish.GetRoles() {
+		request.Roles = append(request.Roles, scheduler.RoleSize{Role: role, WorldSize: int(size)})
+	}
+	slices.SortFunc(request.Roles, func(a, b scheduler.RoleSize) int { return strings.Compare(a.Role, b.Role) })
+	published, err := o.scheduler.Publish(publish.GetAdmission(), request)
+	if err != nil {
+		return nil, err
+	}
+	out.Rollout, out.Timeline, out.Term = published.Rollout, fromTimeline(published.Timeline), fromTerm(o.scheduler.Term())
+	if out.Digest, err = publicationDigest(out); err != nil {
+		return nil, err
+	}
+	o.publications[out.GetAdmission()] = &publication{digest: out.GetDigest(), ledger: published.Digest}
+	return &wire.Frame{Body: &wire.Frame_Publication{Publication: out}}, nil
+}
+
+// find gives the data that a locator lies in, and the locator's first row within it.
+func (o *owner) find(locator *wire.Locator) (leases.Handle, int64, bool) {
+	for _, handle := range o.bySegment[keyOf(locator)] {
+		have := o.data[handle].locator
+		if first := locator.GetFirstRow() - have.GetFirstRow(); first >= 0 && locator.GetRows() > 0 && first+locator.GetRows() <= have.GetRows() {
+			return handle, first, true
+		}
+	}
+	return 0, 0, false
+}
+
+func (o *owner) admit(a *attached, admit *wire.Admit) error {
+	admission := admit.GetPublication().GetAdmission()
+	known := o.publications[admission]
+	if known == nil {
+		if _, err := o.scheduler.LeaseStatus(admission); err != nil {
+			return err
+		}
+		return fmt.Errorf("%w: admission %d is not published in this term; publish it again or take the rollout again", leases.ErrStale, admission)
+	}
+	digest := known.ledger
+	if !bytes.Equal(known.digest, admit.GetPublication().GetDigest()) {
+		digest = [32]byte{} // the ledger refuses it and says what it expected
+	}
+	return o.scheduler.Admit(scheduler.AdmitRequest{
+		Admission: admission, Digest: digest, Role: admit.GetRole(), Rank: int(admit.GetRank()), Generation: int64(admit.GetGeneration()), Session: a.session,
+	})
+}

@@ -1,0 +1,286 @@
+package sidecar
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"fmt"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"outrider/arrowio"
+	"outrider/bridge"
+	"outrider/bridge/wire"
+	"outrider/leases"
+	"outrider/scheduler"
+)
+
+// owner runs the scheduler of one run. Its loop is the one goroutine that feeds events in and carries effects out; all fields below
+// loop belong to it.
+type owner struct {
+	log     hclog.Logger
+	run     *wire.Run
+	table   *wire.Joined // the fields that tell workers where the table of prompts is
+	server  *bridge.OwnerServer
+	address string
+	cancel  context.CancelFunc
+	started time.Time
+
+	loop         *loop
+	scheduler    *scheduler.Scheduler
+	attached     map[leases.Session]*attached
+	tickets      map[scheduler.Ticket]func(value any, err error)
+	lastTicket   scheduler.Ticket
+	takes        map[takeKey]scheduler.Ticket
+	data         map[leases.Handle]*groupData
+	executions   map[uint64]leases.Handle // of data, by execution
+	bySegment    map[segmentKey][]leases.Handle
+	lastHandle   leases.Handle
+	publications map[uint64]*publication
+	readies      []func()    // wait until the base is known
+	over         atomic.Bool // the run has ended; read by the Process's loop
+}
+
+// attached is one member's session at the owner.
+type attached struct {
+	session leases.Session
+	join    *wire.Join
+	out     *outbox
+}
+
+type takeKey struct {
+	session leases.Session
+	rollout int64
+}
+
+// groupData is where a group's rows are and what is in them, for the lease that will name them.
+type groupData struct {
+	execution uint64
+	locator   *wire.Locator
+	summary   *wire.Summary
+	host      string
+}
+
+// own makes this process the owner of a run.
+func (p *Process) own(frame *wire.Frame, table *arrowio.Segment) error {
+	own := frame.GetOwn()
+	if p.owner != nil {
+		table.Close()
+		return bridge.NewError(bridge.Conflict, fmt.Sprintf("outrider: this process owns run %q already; own %q in another actor", p.owner.run.GetName(), own.GetRun().GetName()))
+	}
+	o, err := p.newOwner(own, table)
+	if err != nil {
+		table.Close()
+		return err
+	}
+	p.owner = o
+	p.answer(frame, &wire.Frame{Body: &wire.Frame_Owned{Owned: &wire.Owned{Address: o.address}}}, nil)
+	return nil
+}
+
+func (p *Process) newOwner(own *wire.Own, table *arrowio.Segment) (*owner, error) {
+	var random [8]byte
+	if _, err := rand.Read(random[:]); err != nil {
+		return nil, err
+	}
+	session := binary.LittleEndian.Uint64(random[:]) | 1
+	config, err := schedulerConfig(own, table, session)
+	if err != nil {
+		return nil, err
+	}
+	decides, err := scheduler.New(config)
+	if err != nil {
+		return nil, fromCore(err)
+	}
+	listener, err := net.Listen("tcp", net.JoinHostPort(own.GetIp(), "0"))
+	if err != nil {
+		return nil, fmt.Errorf("outrider: listen on %s for run %q: %w", own.GetIp(), own.GetRun().GetName(), err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	o := &owner{
+		log: p.log.Named("owner").With("run", own.GetRun().GetName()), run: own.GetRun(), address: listener.Addr().String(), cancel: cancel, started: time.Now(),
+		loop: newLoop(), scheduler: decides,
+		attached: map[leases.Session]*attached{}, tickets: map[scheduler.Ticket]func(any, error){}, takes: map[takeKey]scheduler.Ticket{},
+		data: map[leases.Handle]*groupData{}, executions: map[uint64]leases.Handle{}, bySegment: map[segmentKey][]leases.Handle{}, publications: map[uint64]*publication{},
+	}
+	p.segments.admitToken(own.GetRun().GetToken())
+	p.segments.hold(session, 0, table, 1)
+	o.table = &wire.Joined{
+		Table:        &wire.Endpoint{Session: session, Host: p.host, Socket: p.listener.Name()},
+		TableSegment: &wire.SegmentId{Holder: session},
+	}
+	o.server = bridge.NewOwnerServer(own.GetRun().GetToken(), o.accept)
+	decides.Advance(0)
+	go func() {
+		if err := o.server.Serve(listener); err != nil {
+			o.log.Error("owner's endpoint failed", "error", err)
+		}
+	}()
+	go o.loop.run(ctx, o.settle)
+	o.log.Info("owner started", "address", o.address, "rows", table.Rows(), "recover", own.GetRecover())
+	return o, nil
+}
+
+func (o *owner) stop() {
+	o.server.Stop()
+	o.cancel()
+}
+
+// settle follows every batch of events: time first moves here, so that what members said counts before what a timer would do.
+func (o *owner) settle() time.Duration {
+	o.scheduler.Advance(time.Since(o.started))
+	o.carryOut(o.scheduler.Effects())
+	at, ok := o.scheduler.NextTimer()
+	if !ok {
+		return 0
+	}
+	return max(at-time.Since(o.started), time.Millisecond)
+}
+
+// accept serves one member's stream.
+func (o *owner) accept(_ context.Context, stream bridge.Session) error {
+	frame, err := stream.Recv()
+	if err != nil {
+		return nil
+	}
+	join := frame.GetJoin()
+	if join == nil || join.GetSession() == 0 {
+		return bridge.NewError(bridge.Refused, "outrider: a session begins with Join and a session number")
+	}
+	a := &attached{session: leases.Session(join.GetSession()), join: join}
+	broken := make(chan struct{})
+	a.out = newOutbox(func(frame *wire.Frame, _ []int) error { return stream.Send(frame) }, func(error) { close(broken) })
+	if !o.loop.post(func() { o.attach(a, frame.GetId()) }) {
+		a.out.close()
+		return bridge.NewError(bridge.OwnerLost, "outrider: the owner is leaving")
+	}
+	for {
+		frame, err := stream.Recv()
+		if err != nil {
+			o.loop.post(func() { o.detach(a, "connection lost") })
+			break
+		}
+		if frame.GetLeave() != nil {
+			o.loop.post(func() { o.detach(a, "left") })
+			break
+		}
+		o.loop.post(func() { o.event(a, frame) })
+	}
+	a.out.flushed()
+	return nil
+}
+
+func (o *owner) attach(a *attached, id uint64) {
+	join := a.join
+	welcome, err := o.scheduler.Attach(o.member(join))
+	answer := &wire.Frame{Id: id, Answer: true}
+	if err != nil {
+		answer.Error = bridge.ToWire(fromCore(err))
+		o.log.Warn("member refused", "member", join.GetName(), "session", a.session, "error", err)
+		a.out.put(answer)
+		a.out.close()
+		return
+	}
+	if old := o.attached[a.session]; old != nil {
+		old.out.close()
+	}
+	o.attached[a.session] = a
+	joined := &wire.Joined{
+		Session: uint64(a.session), Term: fromTerm(welcome.Term), Timeline: fromTimeline(welcome.Timeline),
+		NextRollout: welcome.NextRollout, AnnouncedVersion: welcome.Announced, GroupSize: uint32(welcome.GroupSize), BatchGroups: uint32(welcome.BatchGroups),
+		Ownership: "leases", Table: o.table.GetTable(), TableSegment: o.table.GetTableSegment(), Ready: welcome.Timeline.Number != 0,
+	}
+	if welcome.Unowned {
+		joined.Ownership = "none"
+	}
+	for _, receipt := range welcome.Void {
+		joined.Void = append(joined.Void, fromReceipt(receipt))
+	}
+	answer.Body = &wire.Frame_Joined{Joined: joined}
+	a.out.put(answer)
+	o.log.Info("member joined", "member", join.GetName(), "session", a.session, "role", roleOf(join), "host", join.GetEndpoint().GetHost())
+}
+
+// member translates a Join, with what a worker still holds.
+func (o *owner) member(join *wire.Join) scheduler.Member {
+	m := scheduler.Member{
+		Session: leases.Session(join.GetSession()), Host: join.GetEndpoint().GetHost(), Name: join.GetName(),
+		KnownTerm: toTerm(join.GetKnownTerm()), LookedUp: join.GetLookedUp(),
+	}
+	switch worker, trainer := join.GetWorker(), join.GetTrainer(); {
+	case worker != nil:
+		m.Worker = &scheduler.WorkerRole{
+			Slots: int(worker.GetSlots()), Engine: worker.GetEngine(), Confirmed: worker.GetConfirmedVersion(), Timeline: toTimeline(worker.GetConfirmedTimeline()),
+		}
+		for _, held := range join.GetInventory().GetHeld() {
+			entry := scheduler.Held{Receipt: toReceipt(held.GetReceipt()), Version: held.GetVersion(), Done: int(held.GetDone())}
+			if held.GetOutcome() != nil {
+				outcome := o.outcome(m.Host, held.GetOutcome())
+				entry.Outcome = &outcome
+			}
+			m.Worker.Inventory = append(m.Worker.Inventory, entry)
+		}
+	case trainer != nil:
+		m.Trainer = &scheduler.TrainerRole{
+			Role: trainer.GetRole(), Rank: int(trainer.GetRank()), WorldSize: int(trainer.GetWorldSize()), Generation: int64(trainer.GetGeneration()),
+			StateAt: trainer.GetStateAt(), Base: trainer.GetBase(), State: trainer.GetState(),
+		}
+		for _, entry := range trainer.GetLog() {
+			m.Trainer.Log = append(m.Trainer.Log, scheduler.Entry{Index: entry.GetIndex(), Bytes: entry.GetData()})
+		}
+	default:
+		m.Client = true
+	}
+	return m
+}
+
+func roleOf(join *wire.Join) string {
+	switch {
+	case join.GetWorker() != nil:
+		return "worker"
+	case join.GetTrainer() != nil:
+		return join.GetTrainer().GetRole()
+	default:
+		return "client"
+	}
+}
+
+// outcome translates a terminal outcome and keeps where its data is under one handle, however often it is reported.
+func (o *owner) outcome(host string, outcome *wire.Outcome) leases.Outcome {
+	if outcome.GetKind() != "success" {
+		return toOutcome(outcome, 0)
+	}
+	execution := outcome.GetReceipt().GetExecution()
+	handle, known := o.executions[execution]
+	if !known {
+		o.lastHandle++
+		handle = o.lastHandle
+		o.executions[execution] = handle
+		o.bySegment[keyOf(outcome.GetLocator())] = append(o.bySegment[keyOf(outcome.GetLocator())], handle)
+		o.data[handle] = &groupData{execution: execution, locator: outcome.GetLocator(), summary: outcome.GetSummary(), host: host}
+	}
+	out := toOutcome(outcome, handle)
+	// A segment is never used again, so its name and rows identify the content.
+	locator := outcome.GetLocator()
+	for i, word := range []uint64{locator.GetSegment().GetHolder(), locator.GetSegment().GetNumber(), uint64(locator.GetFirstRow()), uint64(locator.GetRows())} {
+		binary.LittleEndian.PutUint64(out.Digest[8*i:], word)
+	}
+	return out
+}
+
+func (o *owner) detach(a *attached, reason string) {
+	a.out.close()
+	if o.attached[a.session] != a {
+		return // it has attached again since
+	}
+	delete(o.attached, a.session)
+	o.log.Info("member gone", "member", a.join.GetName(), "session", a.session, "reason", reason)
+	o.scheduler.Detach(a.session, reason)
+}
+
+func keyOf(locator *wire.Locator) segmentKey {
+	return segmentKey{locator.GetSegment().GetHolder(), locator.GetSegment().GetNumber()}
+}

@@ -1,0 +1,165 @@
+package sidecar
+
+import (
+	"fmt"
+	"slices"
+
+	"outrider/bridge"
+	"outrider/bridge/wire"
+	"outrider/leases"
+	"outrider/scheduler"
+)
+
+// event handles one frame of a member in the owner's loop: it becomes one call of the scheduler, the answer goes back.
+func (o *owner) event(a *attached, frame *wire.Frame) {
+	if o.attached[a.session] != a {
+		return
+	}
+	if frame.GetAnswer() { // of an Append
+		if frame.GetError() == nil {
+			o.scheduler.Appended(a.session, frame.GetId())
+		}
+		return
+	}
+	reply := func(body *wire.Frame, err error) {
+		if body == nil {
+			body = &wire.Frame{Body: &wire.Frame_Done{Done: &wire.Done{}}}
+		}
+		if err != nil {
+			body = &wire.Frame{Error: bridge.ToWire(fromCore(err))}
+		}
+		body.Id, body.Answer = frame.GetId(), true
+		a.out.put(body)
+	}
+	s := o.scheduler
+	switch body := frame.GetBody().(type) {
+	case *wire.Frame_SampleDone:
+		reply(nil, o.sampleDone(body.SampleDone))
+	case *wire.Frame_Report:
+		reply(o.report(a, body.Report), nil)
+	case *wire.Frame_Confirm:
+		timeline, err := s.Confirm(a.session, body.Confirm.GetVersion(), []byte(body.Confirm.GetDigest()))
+		reply(&wire.Frame{Body: &wire.Frame_Confirmed{Confirmed: &wire.Confirmed{Timeline: fromTimeline(timeline)}}}, err)
+	case *wire.Frame_Drain:
+		reply(nil, s.Drain(a.session))
+	case *wire.Frame_Take:
+		o.take(a, body.Take.GetRollout(), reply)
+	case *wire.Frame_CancelTake:
+		if ticket, ok := o.takes[takeKey{a.session, body.CancelTake.GetRollout()}]; ok {
+			s.CancelTake(ticket)
+		}
+		reply(nil, nil)
+	case *wire.Frame_DiscardGroups:
+		s.DiscardGroups(o.ticket(o.leased(reply)), body.DiscardGroups.GetAdmission(), body.DiscardGroups.GetGroups(), body.DiscardGroups.GetReason())
+	case *wire.Frame_Publish:
+		reply(o.publish(body.Publish))
+	case *wire.Frame_Admit:
+		reply(nil, o.admit(a, body.Admit))
+	case *wire.Frame_Commit:
+		s.Commit(o.ticket(func(value any, err error) {
+			status, _ := value.(scheduler.LeaseStatus)
+			reply(fromStatus(status), err)
+		}), body.Commit.GetAdmission())
+	case *wire.Frame_Rollback:
+		status, err := s.Rollback(body.Rollback.GetAdmission(), body.Rollback.GetReason())
+		reply(fromStatus(status), err)
+	case *wire.Frame_LeaseStatus:
+		status, err := s.LeaseStatus(body.LeaseStatus.GetAdmission())
+		reply(fromStatus(status), err)
+	case *wire.Frame_Hold:
+		hold, err := s.Hold(a.session, body.Hold.GetReason())
+		reply(&wire.Frame{Body: &wire.Frame_HoldGranted{HoldGranted: &wire.HoldGranted{Hold: uint64(hold)}}}, err)
+	case *wire.Frame_AwaitFrontier:
+		s.Frontier(o.ticket(func(_ any, err error) { reply(nil, err) }), scheduler.HoldID(body.AwaitFrontier.GetHold()))
+	case *wire.Frame_ReleaseHold:
+		reply(nil, s.Release(scheduler.HoldID(body.ReleaseHold.GetHold())))
+	case *wire.Frame_BeginUpdate:
+		o.beginUpdate(a, body.BeginUpdate, reply)
+	case *wire.Frame_GetUpdate:
+		report, err := s.UpdateStatus(scheduler.HoldID(body.GetUpdate.GetHold()))
+		reply(o.updateReport(report, body.GetUpdate.GetHold()), err)
+	case *wire.Frame_RecordUpdate:
+		s.Record(o.ticket(func(value any, err error) {
+			report, _ := value.(scheduler.UpdateReport)
+			reply(o.updateReport(report, body.RecordUpdate.GetHold()), err)
+		}), scheduler.HoldID(body.RecordUpdate.GetHold()), []byte(body.RecordUpdate.GetDigest()))
+	case *wire.Frame_UndoUpdate:
+		s.Undo(o.ticket(o.updating(reply)), scheduler.HoldID(body.UndoUpdate.GetHold()))
+	case *wire.Frame_GetState:
+		state, err := s.State(body.GetState.GetRollout())
+		reply(&wire.Frame{Body: &wire.Frame_StateBytes{StateBytes: &wire.StateBytes{State: state}}}, err)
+	case *wire.Frame_Saved:
+		reply(nil, s.Saved(body.Saved.GetRollout()))
+	case *wire.Frame_Rewind:
+		s.Rewind(o.ticket(func(value any, err error) {
+			report, _ := value.(scheduler.RewindReport)
+			reply(&wire.Frame{Body: &wire.Frame_Rewound{Rewound: &wire.Rewound{Rollout: report.Rollout, Groups: report.Replay, Version: report.Version}}}, err)
+		}), body.Rewind.GetRollout())
+	case *wire.Frame_GetStats:
+		answer := func() { reply(&wire.Frame{Body: &wire.Frame_Stats_{Stats_: o.stats()}}, nil) }
+		if body.GetStats.GetReady() && s.Stats().Timeline.Number == 0 {
+			o.readies = append(o.readies, answer)
+			return
+		}
+		answer()
+	case *wire.Frame_Close:
+		s.Close(o.ticket(func(value any, err error) {
+			report, _ := value.(scheduler.CloseReport)
+			stats := o.stats()
+			if err == nil {
+				stats.Books = fromBooks(report.Books, s.Stats())
+			}
+			reply(&wire.Frame{Body: &wire.Frame_Closed{Closed: &wire.Closed{Stats: stats, State: report.State}}}, err)
+		}), body.Close.GetForce())
+	default:
+		reply(nil, fmt.Errorf("%w: an owner does not take %T", leases.ErrRefused, body))
+	}
+}
+
+type reply = func(body *wire.Frame, err error)
+
+// ticket makes a name for a waiting call; then is called with its one answer.
+func (o *owner) ticket(then func(value any, err error)) scheduler.Ticket {
+	o.lastTicket++
+	o.tickets[o.lastTicket] = then
+	return o.lastTicket
+}
+
+func (o *owner) answered(e scheduler.Answer) {
+	if then := o.tickets[e.Ticket]; then != nil {
+		delete(o.tickets, e.Ticket)
+		then(e.Value, e.Err)
+	}
+}
+
+func sortedTickets(tickets map[scheduler.Ticket]func(any, error)) []scheduler.Ticket {
+	all := make([]scheduler.Ticket, 0, len(tickets))
+	for ticket := range tickets {
+		all = append(all, ticket)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// sampleDone counts every report; the first refusal is the answer.
+func (o *owner) sampleDone(done *wire.SampleDone) error {
+	var first error
+	for _, count := range done.GetCounts() {
+		if err := o.scheduler.SampleDone(toReceipt(count.GetReceipt()), int(count.GetSamples())); err != nil && first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+func (o *owner) report(a *attached, report *wire.Report) *wire.Frame {
+	body := &wire.Reported{Errors: make([]*wire.Error, len(report.GetOutcomes()))}
+	for i, outcome := range report.GetOutcomes() {
+		err := o.scheduler.Terminal(toReceipt(outcome.GetReceipt()), o.outcome(a.join.GetEndpoint().GetHost(), outcome))
+		body.Errors[i] = &wire.Error{}
+		if err != nil {
+			body.Errors[i] = bridge.ToWire(fromCore(err))
+		}
+	}
+	return &wire.Frame{Body: &wire.Frame_Reported{Reported: body}}
+}

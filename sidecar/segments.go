@@ -1,0 +1,126 @@
+package sidecar
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/hashicorp/go-hclog"
+	"golang.org/x/sys/unix"
+
+	"outrider/arrowio"
+	"outrider/bridge"
+	"outrider/bridge/wire"
+)
+
+// segments holds what this process made and others may fetch. A segment is never used again for other data: its memory goes with
+// the last descriptor or mapping of it, anywhere.
+type segments struct {
+	log hclog.Logger
+
+	mu     sync.Mutex // guards below; fetches are answered outside the loop
+	held   map[segmentKey]*held
+	bytes  int64
+	tokens map[string]bool // of the runs that this process belongs to
+}
+
+type segmentKey struct {
+	holder uint64
+	number uint64
+}
+
+type held struct {
+	segment *arrowio.Segment
+	uses    int // executions with rows in it
+}
+
+func newSegments(log hclog.Logger) *segments {
+	return &segments{log: log, held: map[segmentKey]*held{}, tokens: map[string]bool{}}
+}
+
+// admitToken lets the sidecars of a run fetch.
+func (s *segments) admitToken(token string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tokens[token] = true
+}
+
+// hold takes a segment over for uses executions.
+func (s *segments) hold(holder, number uint64, segment *arrowio.Segment, uses int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held[segmentKey{holder, number}] = &held{segment, uses}
+	s.bytes += segment.Size()
+}
+
+// release ends one use and closes the segment with the last.
+func (s *segments) release(holder, number uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := segmentKey{holder, number}
+	h := s.held[key]
+	if h == nil {
+		return
+	}
+	if h.uses--; h.uses > 0 {
+		return
+	}
+	delete(s.held, key)
+	s.bytes -= h.segment.Size()
+	if err := h.segment.Close(); err != nil {
+		s.log.Warn("segment not closed", "segment", number, "error", err)
+	}
+}
+
+// releaseAll closes every segment of a holder.
+func (s *segments) releaseAll(holder uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key, h := range s.held {
+		if key.holder == holder {
+			delete(s.held, key)
+			s.bytes -= h.segment.Size()
+			h.segment.Close()
+		}
+	}
+}
+
+// resident returns the bytes of the segments held.
+func (s *segments) resident() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.bytes
+}
+
+// duplicate returns descriptors of the segments, the caller's to close. One that is not here is an error that names it.
+func (s *segments) share(token string, ids []*wire.SegmentId) ([]int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.tokens[token] {
+		return nil, bridge.NewError(bridge.Refused, "outrider: fetch with a token of another run; join the run first")
+	}
+	var fds []int
+	for _, id := range ids {
+		h := s.held[segmentKey{id.GetHolder(), id.GetNumber()}]
+		if h == nil {
+			closeDescriptors(fds)
+			return nil, bridge.NewError(bridge.Revoked, fmt.Sprintf(
+				"outrider: segment %d of session %016x is not held any more; take the rollout again", id.GetNumber(), id.GetHolder()))
+		}
+		fd, err := duplicate(h.segment.Fd())
+		if err != nil {
+			closeDescriptors(fds)
+			return nil, err
+		}
+		fds = append(fds, fd)
+	}
+	return fds, nil
+}
+
+// duplicate returns another descriptor of the same memory.
+func duplicate(fd int) (int, error) {
+	own, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return -1, fmt.Errorf("outrider: duplicate descriptor %d: %w", fd, err)
+	}
+	return own, nil
+}

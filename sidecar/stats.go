@@ -1,0 +1,60 @@
+package sidecar
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+
+	"outrider/bridge/wire"
+	"outrider/leases"
+	"outrider/scheduler"
+)
+
+// stats translates the present numbers; its cost does not grow with what is retained.
+func (o *owner) stats() *wire.Stats {
+	s := o.scheduler.Stats()
+	out := &wire.Stats{
+		Books: fromBooks(s.Books, s), NextRollout: s.NextRollout, AnnouncedVersion: s.Announced, Timeline: fromTimeline(s.Timeline), Term: fromTerm(s.Term),
+		Executing: s.ExecutingSamples, ExecutingLimit: s.Limits.Executing, Retained: s.Retained, RetainedLimit: s.Limits.Retained,
+		Completed: s.Buffered, CompletedLimit: s.Limits.Completed, Bytes: s.Bytes, BytesLimit: s.Limits.Bytes,
+		Holds: int64(s.Holds), Workers: int64(s.Workers), Trainers: int64(s.Trainers), Requeued: s.Requeued, StaleOutcomes: s.StaleOutcomes, Evicted: s.Evicted,
+		StalenessMax: s.StalenessMax, Rewinds: s.Rewinds, ResidentBytes: residentBytes(), Ownership: "leases",
+		Unconfirmed: int64(s.Unconfirmed), Recovering: s.Recovering,
+	}
+	if s.Unowned {
+		out.Ownership = "none"
+	}
+	if s.StalenessCount > 0 {
+		out.StalenessMean = float64(s.StalenessSum) / float64(s.StalenessCount)
+	}
+	return out
+}
+
+func fromBooks(b leases.Books, s scheduler.Stats) *wire.Books {
+	out := &wire.Books{
+		Reserved: fromTally(b.Reserved), Acknowledged: fromTally(b.Acknowledged), Failed: fromTally(b.Failed), Live: fromTally(b.Live),
+		Discarded:  map[string]*wire.Count{},
+		LiveGroups: map[string]int64{"reserved": s.Reserved, "executing": s.Executing, "terminal": s.Terminal, "completed": s.Completed, "leased": s.Leased},
+	}
+	for _, discarded := range b.Discarded {
+		out.Discarded[discarded.Reason] = fromTally(discarded.Tally)
+	}
+	return out
+}
+
+// residentBytes is this process's resident memory; 0 where the kernel does not say.
+func residentBytes() int64 {
+	data, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return 0
+	}
+	fields := bytes.Fields(data)
+	if len(fields) < 2 {
+		return 0
+	}
+	pages, err := strconv.ParseInt(string(fields[1]), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return pages * int64(os.Getpagesize())
+}
