@@ -31,7 +31,7 @@ type batch struct {
 // newBatch reads the header of a record batch (Message.fbs, RecordBatch): 0 length, 1 nodes, 2 buffers, 3 compression.
 func newBatch(root *memory.Buffer, m *message, header table, dicts map[*dictionary]*array.Data) (*batch, int64, error) {
 	f := header.f
-	if header.size == 0 {
+	if !header.present {
 		f.damaged(0, "a dictionary batch without data")
 	}
 	rows := header.int64(0)

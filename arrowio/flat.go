@@ -57,11 +57,13 @@ func (f *flat) follow(at int) int {
 	return at + int(off)
 }
 
-// table is one flatbuffer table, its vtable checked. The zero table has no fields.
+// table is one flatbuffer table, its vtable checked. A table that is not present has no fields. The size of the table
+// that its layout states is not looked at: writers share one layout between tables of different sizes.
 type table struct {
-	f         *flat
-	pos, size int
-	vtable    []byte // field offsets, two bytes each
+	f       *flat
+	pos     int
+	present bool
+	vtable  []byte // field offsets, two bytes each
 }
 
 func (f *flat) root() table { return f.tableAt(f.follow(0)) }
@@ -76,15 +78,15 @@ func (f *flat) tableAt(pos int) table {
 		return table{f: f}
 	}
 	at := int(vt)
-	vtSize, size := int(binary.LittleEndian.Uint16(f.buf[at:])), int(binary.LittleEndian.Uint16(f.buf[at+2:]))
-	if vtSize < 4 || vtSize%2 != 0 || size < 4 {
-		f.damaged(at, "a table layout of %d bytes for a table of %d bytes", vtSize, size)
+	size := int(binary.LittleEndian.Uint16(f.buf[at:]))
+	if size < 4 || size%2 != 0 {
+		f.damaged(at, "a table layout of %d bytes", size)
 		return table{f: f}
 	}
-	if !f.within(at, vtSize) || !f.within(pos, size) {
+	if !f.within(at, size) {
 		return table{f: f}
 	}
-	return table{f: f, pos: pos, size: size, vtable: f.buf[at+4 : at+vtSize]}
+	return table{f: f, pos: pos, present: true, vtable: f.buf[at+4 : at+size]}
 }
 
 // at returns the position of a field of the given width, or -1 when it is absent.
@@ -96,8 +98,11 @@ func (t table) at(id, width int) int {
 	if off == 0 {
 		return -1
 	}
-	if off < 4 || off+width > t.size {
-		t.f.damaged(t.pos, "field %d lies at %d in a table of %d bytes", id, off, t.size)
+	if off < 4 {
+		t.f.damaged(t.pos, "field %d lies at %d, in the table's own head", id, off)
+		return -1
+	}
+	if !t.f.within(t.pos+off, width) {
 		return -1
 	}
 	return t.pos + off

@@ -98,7 +98,7 @@ func (r *frames) read(at, length int64) (*message, error) {
 	default:
 		return nil, r.damaged(at, "header type %d is not known", kind)
 	}
-	if header.size == 0 {
+	if !header.present {
 		return nil, r.damaged(at, "the message has no header")
 	}
 	r.pos = bodyAt + body

@@ -55,7 +55,7 @@ func (r *schemaReader) typ(field table, number uint8, t table, children []arrow.
 		r.f.damaged(field.pos, "field %.40q of type number %d has %d children, should have %d", field.string(0), number, len(children), want)
 		return nil
 	}
-	if t.size == 0 && number != 0 {
+	if !t.present && number != 0 {
 		r.f.damaged(field.pos, "field %.40q has no parameters of its type", field.string(0))
 		return nil
 	}
