@@ -1,0 +1,329 @@
+package sidecar
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"outrider/arrowio"
+	"outrider/bridge"
+	"outrider/bridge/wire"
+)
+
+// The test binary is its own sidecar: children are real processes with a real inherited socket, and with -race when the tests have it.
+const sidecarEnv = "OUTRIDER_TEST_SIDECAR"
+
+func TestMain(m *testing.M) {
+	if socket := os.Getenv(sidecarEnv); socket != "" {
+		fd, _ := strconv.Atoi(socket)
+		parent, _ := strconv.Atoi(os.Getenv("OUTRIDER_TEST_PARENT"))
+		os.Exit(Run(Config{Socket: fd, Parent: parent, Log: os.Getenv("OUTRIDER_TEST_LOG"), LogLevel: "debug", Version: "test"}))
+	}
+	os.Exit(m.Run())
+}
+
+// shim is what Python is to a sidecar.
+type shim struct {
+	t    *testing.T
+	cmd  *exec.Cmd
+	conn *bridge.Conn
+	exit chan int
+
+	mu      sync.Mutex // guards the rest
+	changed *sync.Cond
+	asked   uint64
+	answers map[uint64]*wire.Frame
+	fds     map[uint64][]int
+	pushes  []*wire.Frame
+	address string // what Locate is answered with
+	eof     bool
+}
+
+func startShim(t *testing.T) *shim {
+	t.Helper()
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	require.NoError(t, err)
+	theirs := os.NewFile(uintptr(pair[1]), "theirs")
+	s := &shim{t: t, exit: make(chan int, 1), answers: map[uint64]*wire.Frame{}, fds: map[uint64][]int{}}
+	s.changed = sync.NewCond(&s.mu)
+	s.cmd = exec.Command(os.Args[0])
+	s.cmd.ExtraFiles = []*os.File{theirs}
+	s.cmd.Env = append(os.Environ(), sidecarEnv+"=3", "OUTRIDER_TEST_PARENT="+strconv.Itoa(os.Getpid()),
+		"OUTRIDER_TEST_LOG="+filepath.Join(t.TempDir(), "sidecar.log"), "OUTRIDER_VERIFY=all")
+	s.cmd.Stderr = os.Stderr
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	require.NoError(t, s.cmd.Start())
+	require.NoError(t, theirs.Close())
+	s.conn, err = bridge.NewConn(pair[0])
+	require.NoError(t, err)
+	go func() {
+		_ = s.cmd.Wait()
+		s.exit <- s.cmd.ProcessState.ExitCode()
+	}()
+	t.Cleanup(func() {
+		s.conn.Close()
+		_ = s.cmd.Process.Kill()
+	})
+	frame, _, err := s.conn.Receive()
+	require.NoError(t, err)
+	require.NotNil(t, frame.GetReady())
+	require.EqualValues(t, s.cmd.Process.Pid, frame.GetReady().GetPid())
+	require.NoError(t, s.conn.Send(&wire.Frame{Body: &wire.Frame_Hello{Hello: &wire.Hello{ProtocolMin: 1, ProtocolMax: 1, Version: "test"}}}))
+	go s.read()
+	return s
+}
+
+func (s *shim) read() {
+	for {
+		frame, fds, err := s.conn.Receive()
+		s.mu.Lock()
+		switch {
+		case err != nil:
+			s.eof = true
+		case frame.GetAnswer():
+			s.answers[frame.GetId()] = frame
+			s.fds[frame.GetId()] = fds
+		case frame.GetLocate() != nil:
+			_ = s.conn.Send(&wire.Frame{Id: frame.GetId(), Answer: true, Body: &wire.Frame_Located{Located: &wire.Located{Address: s.address}}})
+		default:
+			s.pushes = append(s.pushes, frame)
+		}
+		s.changed.Broadcast()
+		s.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// send asks without waiting; the id names the answer.
+func (s *shim) send(frame *wire.Frame, fds ...int) uint64 {
+	s.mu.Lock()
+	s.asked++
+	frame.Id = s.asked
+	s.mu.Unlock()
+	require.NoError(s.t, s.conn.Send(frame, fds...))
+	return frame.GetId()
+}
+
+// answer waits for the answer to id.
+func (s *shim) answer(id uint64) (*wire.Frame, []int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.answers[id] == nil && !s.eof {
+		s.changed.Wait()
+	}
+	require.NotNil(s.t, s.answers[id], "the sidecar closed before it answered %d", id)
+	return s.answers[id], s.fds[id]
+}
+
+func (s *shim) ask(frame *wire.Frame, fds ...int) *wire.Frame {
+	answer, _ := s.answer(s.send(frame, fds...))
+	return answer
+}
+
+// must asks and expects no error.
+func (s *shim) must(frame *wire.Frame, fds ...int) *wire.Frame {
+	s.t.Helper()
+	answer := s.ask(frame, fds...)
+	require.Empty(s.t, answer.GetError().GetMessage())
+	return answer
+}
+
+// next waits for the next push that want accepts, and takes it.
+func (s *shim) next(want func(*wire.Frame) bool) *wire.Frame {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for {
+		for i, frame := range s.pushes {
+			if want(frame) {
+				s.pushes = append(s.pushes[:i:i], s.pushes[i+1:]...)
+				return frame
+			}
+		}
+		require.False(s.t, s.eof, "the sidecar closed while something was awaited")
+		s.changed.Wait()
+	}
+}
+
+func (s *shim) located(address string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.address = address
+}
+
+// kill ends the sidecar as the kernel's OOM killer would and waits until it is gone.
+func (s *shim) kill() {
+	require.NoError(s.t, s.cmd.Process.Kill())
+	<-s.exit
+}
+
+var testRun = &wire.Run{Name: "test", Id: "00112233445566778899aabbccddeeff", Token: "0123456789abcdef0123456789abcdef"}
+
+func testConfig() *wire.Config {
+	return &wire.Config{
+		Source: &wire.Source{}, GroupSize: 2, BatchGroups: 2, Submission: "sample", Order: "fifo", MaxStaleness: -1, Stale: "requeue",
+		Full: "block", MaxAttempts: 3, MaxFailed: 0.5, Rewind: "allow", Ownership: "leases", JoinWindowMs: 300,
+	}
+}
+
+// table makes the descriptor of a source with n rows.
+func table(t *testing.T, n int) int {
+	t.Helper()
+	schema := arrow.NewSchema([]arrow.Field{{Name: "question", Type: arrow.BinaryTypes.String}}, nil)
+	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
+	defer b.Release()
+	for i := range n {
+		b.Field(0).(*array.StringBuilder).Append("question " + strconv.Itoa(i))
+	}
+	return segmentFd(t, schema, b.NewRecord())
+}
+
+func segmentFd(t *testing.T, schema *arrow.Schema, rec arrow.Record) int {
+	t.Helper()
+	defer rec.Release()
+	segment, err := arrowio.NewSegment(schema, []arrow.Record{rec})
+	require.NoError(t, err)
+	defer segment.Close()
+	fd, err := duplicate(segment.Fd())
+	require.NoError(t, err)
+	return fd
+}
+
+// rollouts makes the descriptor of a segment with one row per slot of each group.
+func rollouts(t *testing.T, slots int, groups ...int64) int {
+	t.Helper()
+	schema := arrow.NewSchema([]arrow.Field{
+		{Name: "group", Type: arrow.PrimitiveTypes.Int64}, {Name: "slot", Type: arrow.PrimitiveTypes.Int32},
+		{Name: "tokens", Type: arrow.ListOfNonNullable(arrow.PrimitiveTypes.Int32)}, {Name: "response_length", Type: arrow.PrimitiveTypes.Int32},
+	}, nil)
+	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
+	defer b.Release()
+	for _, group := range groups {
+		for slot := range slots {
+			b.Field(0).(*array.Int64Builder).Append(group)
+			b.Field(1).(*array.Int32Builder).Append(int32(slot))
+			list := b.Field(2).(*array.ListBuilder)
+			list.Append(true)
+			list.ValueBuilder().(*array.Int32Builder).AppendValues([]int32{1, 2, int32(group)}, nil)
+			b.Field(3).(*array.Int32Builder).Append(1)
+		}
+	}
+	return segmentFd(t, schema, b.NewRecord())
+}
+
+func startOwner(t *testing.T, config *wire.Config, rows int, recover bool) (*shim, string) {
+	t.Helper()
+	s := startShim(t)
+	fd := table(t, rows)
+	answer := s.must(&wire.Frame{Body: &wire.Frame_Own{Own: &wire.Own{Run: testRun, Config: config, Recover: recover, Ip: "127.0.0.1"}}}, fd)
+	require.NoError(t, unix.Close(fd))
+	return s, answer.GetOwned().GetAddress()
+}
+
+// member is one role behind a shim.
+type role struct {
+	*shim
+	member uint32
+	joined *wire.Joined
+	grants []*wire.Assignment
+}
+
+func startMember(t *testing.T, address string, join *wire.Join) *role {
+	t.Helper()
+	s := startShim(t)
+	s.located(address)
+	join.Run, join.Address = testRun, address
+	answer := s.must(&wire.Frame{Body: &wire.Frame_Join{Join: join}})
+	return &role{shim: s, member: answer.GetJoined().GetMember(), joined: answer.GetJoined()}
+}
+
+func startWorker(t *testing.T, address, name string, slots uint32) *role {
+	t.Helper()
+	return startMember(t, address, &wire.Join{Name: name, Worker: &wire.WorkerRole{Slots: slots, Engine: true}})
+}
+
+func startTrainer(t *testing.T, address string, stateAt int64, state []byte) *role {
+	t.Helper()
+	return startMember(t, address, &wire.Join{Name: "trainer", Trainer: &wire.TrainerRole{Role: "trainer", WorldSize: 1, Generation: 1, StateAt: stateAt, State: state}})
+}
+
+// assignment waits for the next group to run.
+func (r *role) assignment() *wire.Assignment {
+	if len(r.grants) == 0 {
+		frame := r.next(func(f *wire.Frame) bool { return f.GetGrant() != nil })
+		r.grants = frame.GetGrant().GetAssignments()
+	}
+	first := r.grants[0]
+	r.grants = r.grants[1:]
+	return first
+}
+
+// complete reports a group as done, with data.
+func (r *role) complete(a *wire.Assignment) *wire.Error {
+	fd := rollouts(r.t, 2, a.GetReceipt().GetGroup())
+	defer unix.Close(fd)
+	answer := r.must(&wire.Frame{Member: r.member, Body: &wire.Frame_Report{Report: &wire.Report{Outcomes: []*wire.Outcome{
+		{Receipt: a.GetReceipt(), Kind: "success", Rows: 2},
+	}}}}, fd)
+	return answer.GetReported().GetErrors()[0]
+}
+
+func (r *role) take(rollout int64) *wire.Lease {
+	r.t.Helper()
+	return r.must(&wire.Frame{Member: r.member, Body: &wire.Frame_Take{Take: &wire.Take{Rollout: rollout}}}).GetLease()
+}
+
+// publish gives the whole lease to one trainer rank.
+func (r *role) publish(lease *wire.Lease) *wire.Publication {
+	r.t.Helper()
+	shard := &wire.Shard{}
+	for _, group := range lease.GetGroups() {
+		shard.Locators = append(shard.Locators, group.GetLocator())
+		shard.Groups = append(shard.Groups, group.GetGroup())
+		shard.Attempts = append(shard.Attempts, group.GetAttempt())
+	}
+	publish := &wire.Publish{Admission: lease.GetAdmission(), Shards: []*wire.Shard{shard}, Roles: map[string]uint32{"trainer": 1}, Generation: 1}
+	return r.must(&wire.Frame{Member: r.member, Body: &wire.Frame_Publish{Publish: publish}}).GetPublication()
+}
+
+func (r *role) admitFrame(publication *wire.Publication) *wire.Frame {
+	return &wire.Frame{Member: r.member, Body: &wire.Frame_Admit{Admit: &wire.Admit{Publication: publication, Role: "trainer", Generation: 1}}}
+}
+
+func (r *role) commitFrame(lease *wire.Lease) *wire.Frame {
+	return &wire.Frame{Member: r.member, Body: &wire.Frame_Commit{Commit: &wire.Commit{Admission: lease.GetAdmission()}}}
+}
+
+// train takes, publishes, admits and commits a rollout and returns its groups.
+func (r *role) train(rollout int64) []int64 {
+	r.t.Helper()
+	lease := r.take(rollout)
+	r.must(r.admitFrame(r.publish(lease)))
+	settled := r.must(r.commitFrame(lease)).GetSettled()
+	require.Equal(r.t, "committed", settled.GetStatus())
+	return groupsOf(lease)
+}
+
+func groupsOf(lease *wire.Lease) []int64 {
+	var groups []int64
+	for _, group := range lease.GetGroups() {
+		groups = append(groups, group.GetGroup())
+	}
+	return groups
+}
+
+func (r *role) stats() *wire.Stats {
+	r.t.Helper()
+	return r.must(&wire.Frame{Member: r.member, Body: &wire.Frame_GetStats{GetStats: &wire.GetStats{Ready: true}}}).GetStats_()
+}
