@@ -16,20 +16,25 @@ from generate import group
 from score import Scorer
 from words import halves, prompts
 
-BATCH_GROUPS, STEPS, STALENESS = 16, 300, 2
+STEPS, STALENESS = 300, 2
 
 
 def learn(seed: int, steps: int = STEPS, staleness: int = STALENESS) -> list[float]:
     """Trains from the warm start; returns the mean reward of each step's batch."""
     scorer, rows = Scorer(), prompts().to_pylist()
-    order = [row for epoch in range(-(-steps * BATCH_GROUPS // len(rows))) for row in random.Random(epoch).sample(rows, len(rows))]
+    order = [
+        row
+        for epoch in range(-(-steps * grpo.BATCH_GROUPS // len(rows)))
+        for row in random.Random(epoch).sample(rows, len(rows))
+    ]
     state = grpo.start(model.warm_start(seed, halves()[0]))
     history, rewards = deque([state.params], maxlen=staleness + 1), []
     for step in range(steps):
         groups = [
-            group(history[0], order[i], (seed, i, 1), scorer) for i in range(step * BATCH_GROUPS, (step + 1) * BATCH_GROUPS)
+            group(history[0], order[i], (seed, i, 1), scorer)
+            for i in range(step * grpo.BATCH_GROUPS, (step + 1) * grpo.BATCH_GROUPS)
         ]
-        batch = grpo.Batch(*map(np.concatenate, zip(*groups)))
+        batch = grpo.Batch(*map(np.concatenate, zip(*groups, strict=True)))
         state = grpo.step(state, batch)
         history.append(state.params)
         rewards.append(float(batch.reward.mean()))

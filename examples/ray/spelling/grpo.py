@@ -16,6 +16,7 @@ import optax
 from model import Params, response_logits, response_tokens
 
 GROUP_SIZE = 8  # samples of one prompt
+BATCH_GROUPS = 16  # prompts of one step
 LEARNING_RATE, CLIP, ENTROPY = 2e-3, 0.2, 0.005
 OPTIMIZER = optax.adam(LEARNING_RATE)
 
@@ -41,8 +42,9 @@ def start(params: Params) -> State:
     return State(params, OPTIMIZER.init(params))
 
 
-def fill(batch: Batch, rows: int) -> Batch:
-    """The batch with masked rows added up to `rows`, so that a short one needs no compilation of its own."""
+def fill(batch: Batch, groups: int = BATCH_GROUPS) -> Batch:
+    """The batch with masked rows added up to `groups` groups, so that a short one needs no compilation of its own."""
+    rows = groups * GROUP_SIZE
     return Batch(*(np.pad(column, [(0, rows - len(column))] + [(0, 0)] * (column.ndim - 1)) for column in batch))
 
 

@@ -71,7 +71,9 @@ def _logits(params: Params, window: jax.Array) -> jax.Array:
 
 def response_logits(params: Params, tokens: jax.Array, prompt_length: jax.Array) -> jax.Array:
     """Logits of each response position: [B, WINDOW] tokens, [B] prompt lengths -> [B, RESPONSE, VOCABULARY]."""
-    padded = jnp.pad(tokens, ((0, 0), (WINDOW, RESPONSE)))  # left: what is before the prompt; right: positions that do not exist
+    padded = jnp.pad(
+        tokens, ((0, 0), (WINDOW, RESPONSE))
+    )  # left: what is before the prompt; right: positions that do not exist
     starts = prompt_length[:, None] + jnp.arange(RESPONSE)
     windows = padded[jnp.arange(len(tokens))[:, None, None], starts[..., None] + jnp.arange(WINDOW)]
     return _logits(params, windows)
@@ -79,7 +81,9 @@ def response_logits(params: Params, tokens: jax.Array, prompt_length: jax.Array)
 
 def response_tokens(tokens: jax.Array, prompt_length: jax.Array) -> jax.Array:
     """[B, RESPONSE]: the tokens from each row's prompt length on."""
-    return jnp.take_along_axis(jnp.pad(tokens, ((0, 0), (0, RESPONSE))), prompt_length[:, None] + jnp.arange(RESPONSE), axis=1)
+    return jnp.take_along_axis(
+        jnp.pad(tokens, ((0, 0), (0, RESPONSE))), prompt_length[:, None] + jnp.arange(RESPONSE), axis=1
+    )
 
 
 @partial(jax.jit, static_argnames="count")
@@ -108,7 +112,9 @@ def sample(params: Params, word: str, seed: tuple[int, ...], count: int) -> Samp
     """Spells `word` backward `count` times at temperature 1. The same params, word, seed and count give the same bits."""
     prompt = encode(word + ">")
     padded = np.array(prompt + [PAD] * (PROMPT - len(prompt)), np.int32)
-    tokens, response_length, logprobs = jax.device_get(_sample(params, padded, len(prompt), np.array(seed, np.uint32), count))
+    tokens, response_length, logprobs = jax.device_get(
+        _sample(params, padded, len(prompt), np.array(seed, np.uint32), count)
+    )
     return Samples(tokens, np.full(count, len(prompt), np.int32), response_length, logprobs)
 
 
@@ -121,7 +127,9 @@ def warm_start(seed: int, words: list[str], steps: int = 120, rows: int = 32) ->
     def step(params, state, tokens, prompt_length):
         def loss(params):
             target = response_tokens(tokens, prompt_length)
-            losses = optax.softmax_cross_entropy_with_integer_labels(response_logits(params, tokens, prompt_length), target)
+            losses = optax.softmax_cross_entropy_with_integer_labels(
+                response_logits(params, tokens, prompt_length), target
+            )
             return (losses * (target != PAD)).sum() / (target != PAD).sum()
 
         updates, state = optimizer.update(jax.grad(loss)(params), state)

@@ -18,7 +18,7 @@ def params() -> model.Params:
 def batch(params: model.Params, groups: int) -> grpo.Batch:
     rows, scorer = prompts(rows=groups).to_pylist(), Scorer()
     made = [generate.group(params, row, (0, i, 1), scorer) for i, row in enumerate(rows)]
-    return grpo.Batch(*map(np.concatenate, zip(*made)))
+    return grpo.Batch(*map(np.concatenate, zip(*made, strict=True)))
 
 
 def test_prompts_are_never_warm_start_examples():
@@ -53,7 +53,7 @@ def test_an_engine_and_the_trainer_see_the_same_log_probabilities(params):
 
 def test_sampling_and_a_step_give_the_same_bits_again(params):
     first, second = batch(params, 2), batch(params, 2)
-    for a, b in zip(first, second):
+    for a, b in zip(first, second, strict=True):
         np.testing.assert_array_equal(a, b)
     digests = {grpo.digest(grpo.step(grpo.start(params), made).params) for made in (first, second)}
     assert len(digests) == 1
@@ -62,7 +62,7 @@ def test_sampling_and_a_step_give_the_same_bits_again(params):
 
 def test_masked_rows_do_not_change_a_step(params):
     made = batch(params, 2)
-    full = grpo.fill(made, 4 * grpo.GROUP_SIZE)
+    full = grpo.fill(made, 4)
     assert len(full.reward) == 4 * grpo.GROUP_SIZE
     a, b = (grpo.step(grpo.start(params), rows).params for rows in (made, full))
     for name in a:
@@ -72,4 +72,6 @@ def test_masked_rows_do_not_change_a_step(params):
 def test_advantages_compare_a_sample_with_its_group_only():
     reward = np.array([1.0] * 4 + [0.0] * 4 + [0.5] * 8, np.float32)
     gain = np.asarray(grpo.advantages(reward))
-    assert (gain[:4] > 0.9).all() and (gain[4:8] < -0.9).all() and (gain[8:] == 0).all()
+    assert (gain[:4] > 0.9).all()
+    assert (gain[4:8] < -0.9).all()
+    assert (gain[8:] == 0).all()

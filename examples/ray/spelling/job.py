@@ -1,0 +1,155 @@
+"""The whole job: two engines sample, one trainer learns, Outrider owns each prompt group in between.
+
+    python job.py              an embedded Ray; RAY_ADDRESS=… joins an existing cluster
+
+Environment: SEED (0), STEPS (300), FAULTS=1 (kills actors on the way), OWNERSHIP=none (what is lost without leases),
+OUT (directory of what is left behind; with a cluster: one that the trainer reaches from every node).
+Exits non-zero when the books do not close, or the trainer's lineage does not prove that the final weights contain each
+acknowledged group exactly once.
+"""
+
+import sys
+import time
+
+import outrider
+import ray
+from ray.exceptions import RayActorError
+
+import closing
+import faults
+import grpo
+from engine import Engine
+from settings import Settings
+from trainer import Trained, Trainer
+from words import prompts
+
+CHECKPOINT_EVERY, MAX_STALENESS = 20, 2
+
+
+# A batch is void, an update went back, or an actor is on its way back.
+RECOVERABLE = (outrider.Refused, outrider.UpdateFailed, RayActorError)
+
+
+class Job:
+    """The driver's side: the order of a step, and the way back after a failure."""
+
+    def __init__(self, run: outrider.Run, settings: Settings) -> None:
+        self.run, self.settings = run, settings
+        self.trainer = Trainer.options(name="trainer").remote(run, str(settings.out), settings.seed)
+        self.weights, _ = self.trainer.weights.remote()
+        self.engines = [Engine.options(name=f"engine-{i}").remote(run, settings.seed) for i in range(2)]
+        self.serving = [engine.serve.remote() for engine in self.engines]
+        owner = ray.get_actor(f"outrider:{run.name}")
+        self.faults = faults.Faults(
+            faults.KILLS if settings.faults else (),
+            {"engine": self.engines[0], "trainer": self.trainer, "owner": owner},
+        )
+        self.ahead: outrider.Lease | None = None  # taken while the step before it trains
+        self.trained: dict[int, Trained] = {}
+
+    def train(self) -> None:
+        step = self.run.next_rollout
+        while step < self.settings.steps:
+            try:
+                self.step(step)
+                step += 1
+            except RECOVERABLE as problem:
+                self.say(step, brief(problem))
+                step = self.recover()
+
+    def step(self, step: int) -> None:
+        """One rollout: take, publish, admit, commit, train; then new weights for the engines."""
+        lease, self.ahead = self.ahead or self.run.take(step), None
+        self.faults.at("taken", step)
+        ray.get(self.trainer.admit.remote(lease.publish()))
+        self.faults.at("admitted", step)
+        lease.commit()
+        self.faults.at("committed", step)
+        self.weights, trained = self.trainer.train.remote(step)
+        if step + 1 < self.settings.steps:
+            self.ahead = self.run.take(step + 1)
+        self.trained[step] = ray.get(trained)
+        self.update(step)
+        if (step + 1) % CHECKPOINT_EVERY == 0:
+            ray.get(self.trainer.save.remote(self.run.state(step)))
+            self.run.saved(step)
+        self.progress(step)
+
+    def update(self, step: int) -> None:
+        """Version `step + 1` is the weights after rollout `step`."""
+        undo = self.faults.refuse(step)
+        report = self.run.update_weights(step + 1, send=self.send, restore=self.restore if undo else None)
+        if report.unconfirmed:
+            names = ", ".join(engine.name for engine in report.unconfirmed)
+            self.say(step, f"version {step + 1} goes on without {names}: no work until it confirms a version")
+
+    def send(self, version: int, members: outrider.Members) -> None:
+        ray.get([engine.load.remote(version, self.weights) for engine in members.actors])
+
+    def restore(self, version: int) -> None:
+        """Puts the trainer back to the weights of `version`."""
+        ray.get(self.trainer.restore.remote())
+        self.weights, _ = self.trainer.weights.remote()
+
+    def recover(self) -> int:
+        """Waits for the trainer, restarted or not, and brings run and engines to the weights that it has."""
+        self.ahead = None
+        for _ in range(60):
+            try:
+                self.weights, last = self.trainer.weights.remote()
+                version = ray.get(last) + 1
+                if self.run.next_rollout > version:
+                    self.run.rewind(version - 1)
+                if self.run.stats().announced_version < version:
+                    self.run.update_weights(version, send=self.send)
+                else:
+                    self.run.rebroadcast(self.send)
+            except RECOVERABLE as problem:
+                self.say(None, f"not back yet: {brief(problem)}")
+                time.sleep(0.5)
+            else:
+                self.say(version, f"goes on from rollout {version}")
+                return version
+        raise RuntimeError("the run did not come back")
+
+    def progress(self, step: int) -> None:
+        reward = self.trained[step].reward
+        line = f"step {step + 1}/{self.settings.steps} · reward {reward:.3f} · {self.run.progress()}"
+        if sys.stdout.isatty():
+            print(f"\r\033[K{line}", end="", flush=True)
+        elif (step + 1) % CHECKPOINT_EVERY == 0:
+            print(line, flush=True)
+
+    def say(self, step: int | None, what: str) -> None:
+        start = "\r\033[K" if sys.stdout.isatty() else ""
+        print(f"{start}{'' if step is None else f'step {step}: '}{what}", flush=True)
+
+
+def brief(problem: BaseException) -> str:
+    """An error in one line: Ray puts the whole trace of an actor's error into its text."""
+    return f"{type(problem).__name__}: {str(problem).strip().splitlines()[-1]}"
+
+
+def main() -> int:
+    settings = Settings()
+    settings.prepare()
+    ray.init(**settings.ray)
+    begun = time.monotonic()
+    with outrider.start(
+        "spelling",
+        source=outrider.table(prompts(), shuffle=True, seed=settings.seed),
+        group_size=grpo.GROUP_SIZE,
+        batch_groups=grpo.BATCH_GROUPS,
+        limits=outrider.Limits(executing=128, retained=64, completed=48),
+        policy=outrider.Policy(max_staleness=MAX_STALENESS),
+        ownership=settings.ownership,
+    ) as run:
+        job = Job(run, settings)
+        job.train()
+        trained = time.monotonic() - begun
+        evidence = closing.gather(job)
+    return closing.judge(evidence, run.stats(), settings, trained)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
