@@ -30,6 +30,8 @@ var (
 	ErrFailed = errors.New("leases: too many failed groups")
 	// ErrReplaced: a later life of the owner exists; this one must end.
 	ErrReplaced = errors.New("leases: owner replaced")
+	// ErrNotReady: a later life of the owner has not learned its base; ask again when trainers have attached.
+	ErrNotReady = errors.New("leases: not ready")
 	// ErrLost: data or a party was lost before the operation could finish.
 	ErrLost = errors.New("leases: lost")
 )

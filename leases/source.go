@@ -1,5 +1,12 @@
 package leases
 
+import (
+	"fmt"
+)
+
+// maxGroups bounds the groups of a run, so that sample indices and sums stay far from overflow.
+const maxGroups = int64(1) << 42
+
 // Source describes an ordered supply of prompt groups by what a run would consume of it.
 type Source struct {
 	// Len is the number of rows (one row = one prompt) in one epoch, at least 1.
@@ -11,4 +18,51 @@ type Source struct {
 	Seed    uint64
 	// Identity is a digest of the rows' content. A moved file with equal content has an equal identity.
 	Identity [32]byte
+}
+
+// Row returns the index of a group's row, 0..Len-1. O(1) in time and memory.
+func (s Source) Row(group int64) int64 {
+	epoch, position := group/s.Len, group%s.Len
+	if !s.Shuffle {
+		return position
+	}
+	return permute(s.Len, position, s.Seed, uint64(epoch))
+}
+
+// total is the number of groups in the whole run.
+func (s Source) total() int64 {
+	if s.Epochs == 0 || s.Len > maxGroups/s.Epochs {
+		return maxGroups
+	}
+	return s.Len * s.Epochs
+}
+
+// Problems lists what makes the source unusable, each with its number and the least that works.
+func (s Source) Problems() []string {
+	var out []string
+	switch {
+	case s.Len < 1:
+		out = append(out, fmt.Sprintf("source has %d rows: nothing could ever be reserved; give at least 1 row", s.Len))
+	case s.Len > maxGroups:
+		out = append(out, fmt.Sprintf("source has %d rows; at most %d are possible", s.Len, maxGroups))
+	}
+	if s.Epochs < 0 {
+		out = append(out, fmt.Sprintf("epochs=%d is negative; give 0 for an endless run or at least 1", s.Epochs))
+	}
+	return out
+}
+
+// differs says which part of s is not as the saved source was; empty when a run would consume the same.
+func (s Source) differs(saved Source) string {
+	switch {
+	case s.Len != saved.Len:
+		return fmt.Sprintf("size: %d rows, the state was made with %d", s.Len, saved.Len)
+	case s.Identity != saved.Identity:
+		return fmt.Sprintf("content: identity %x, the state was made with %x", s.Identity[:4], saved.Identity[:4])
+	case s.Shuffle != saved.Shuffle:
+		return fmt.Sprintf("order: shuffle=%t, the state was made with %t", s.Shuffle, saved.Shuffle)
+	case s.Shuffle && s.Seed != saved.Seed:
+		return fmt.Sprintf("seed: %d, the state was made with %d", s.Seed, saved.Seed)
+	}
+	return ""
 }

@@ -1,0 +1,89 @@
+package leases
+
+// Only the methods of this file write a group's state.
+
+func (l *Ledger) becomeReserved(id int64, r retry) *Group {
+	g := l.fresh()
+	g.id, g.attempt, g.failures, g.samples = id, r.attempt+1, r.failures, int32(l.groupSize)
+	l.move(g, Reserved)
+	l.live[id] = g
+	l.reserved.add(g.tally())
+	l.liveTally.add(g.tally())
+	return g
+}
+
+func (l *Ledger) becomeExecuting(g *Group, worker Session, execution uint64, version int64) {
+	l.move(g, Executing)
+	g.worker, g.execution, g.charged = worker, execution, version
+}
+
+func (l *Ledger) becomeTerminal(g *Group, o *Outcome) {
+	l.move(g, Terminal)
+	l.reserved.sub(g.tally())
+	l.liveTally.sub(g.tally())
+	g.samples, g.tokens, g.bytes, g.handle = int32(len(o.Slots)), o.Tokens, o.Bytes, o.Handle
+	g.oldest, g.newest, g.sum = o.MinVersion, o.MaxVersion, o.SumVersions
+	if !o.HasVersions {
+		g.oldest, g.newest, g.sum = g.charged, g.charged, g.charged*int64(g.samples)
+	}
+	l.reserved.add(g.tally())
+	l.liveTally.add(g.tally())
+}
+
+func (l *Ledger) becomeCompleted(g *Group) { l.move(g, Completed) }
+
+func (l *Ledger) becomeLeased(g *Group, lease *Lease) {
+	l.move(g, Leased)
+	g.lease = lease
+}
+
+func (l *Ledger) becomeAcknowledged(g *Group) {
+	l.move(g, Acknowledged)
+	l.totals.Acknowledged.add(g.tally())
+	l.settle(g)
+}
+
+func (l *Ledger) becomeDiscarded(g *Group, reason string) {
+	l.move(g, Discarded)
+	l.totals.discard(reason, g.tally())
+	l.settle(g)
+}
+
+func (l *Ledger) becomeFailed(g *Group) {
+	l.move(g, Failed)
+	l.totals.Failed.add(g.tally())
+	l.settle(g)
+}
+
+// becomeRequeued returns the pristine rows to the source. failures are the data attempts used up so far.
+func (l *Ledger) becomeRequeued(g *Group, failures uint8) {
+	l.move(g, Requeued)
+	l.reserved.sub(g.tally())
+	l.requeued++
+	l.replay.add(g.id, g.id+1)
+	l.retries[g.id] = retry{attempt: g.attempt, failures: failures}
+	l.forget(g)
+}
+
+// settle ends the record of a settled group.
+func (l *Ledger) settle(g *Group) {
+	l.settled.add(g.id, g.id+1)
+	l.forget(g)
+}
+
+func (l *Ledger) forget(g *Group) {
+	l.liveTally.sub(g.tally())
+	delete(l.live, g.id)
+	*g = Group{}
+	l.unused = append(l.unused, g)
+}
+
+// fresh returns an empty record. Records are used again, so a run at its bound allocates none.
+func (l *Ledger) fresh() *Group {
+	if n := len(l.unused); n > 0 {
+		g := l.unused[n-1]
+		l.unused = l.unused[:n-1]
+		return g
+	}
+	return &Group{}
+}

@@ -1,0 +1,123 @@
+package leases
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
+)
+
+// Finished says what an outcome made of its group.
+type Finished struct {
+	// Group is set with State Terminal.
+	Group *Group
+	// State is Terminal, Requeued, Failed or Discarded; of a repeated report, what the first led to.
+	State State
+	// Repeated is set when the same report came before: nothing changed.
+	Repeated bool
+}
+
+// Finish ends an execution by its terminal receipt r + o. maxAttempts is how many data attempts a group has.
+// Errors: ErrStale (nothing changes), ErrConflict (reported before, otherwise), ErrRefused (not a terminal receipt),
+// ErrData (the data is not the group's; it counts as a failure and the Finished value holds).
+func (l *Ledger) Finish(r Receipt, o *Outcome, maxAttempts int) (Finished, error) {
+	print := o.fingerprint()
+	g, err := l.Lookup(r)
+	if err != nil {
+		if seen, ok := l.outcomes.find(r); ok {
+			return l.again(r, print, seen.print, seen.state)
+		}
+		return Finished{}, err
+	}
+	if g.state != Executing {
+		return l.again(r, print, g.print, g.state)
+	}
+	switch {
+	case o.Kind < Success || o.Kind > Discard:
+		return Finished{}, fmt.Errorf("%w: %s: outcome kind %d does not exist", ErrRefused, r, o.Kind)
+	case o.Kind == Success && (o.Handle == 0 || o.Digest == [32]byte{}):
+		return Finished{}, fmt.Errorf("%w: %s: a success without data or digest is no terminal receipt; seal the data and report its digest", ErrRefused, r)
+	}
+	g.print = print
+	kind, wrong := o.Kind, error(nil)
+	if kind == Success {
+		if wrong = l.parents(r, o); wrong != nil {
+			kind = Failure
+		} else if o.Aborted > 0 {
+			kind = Retry
+		}
+	}
+	switch kind {
+	case Success:
+		l.becomeTerminal(g, o)
+		return Finished{Group: g, State: Terminal}, nil
+	case Retry:
+		l.outcomes.add(r, print, Requeued)
+		l.becomeRequeued(g, g.failures)
+		return Finished{State: Requeued}, nil
+	case Discard:
+		l.outcomes.add(r, print, Discarded)
+		l.discard(g, o.Reason, l.last+1)
+		return Finished{State: Discarded}, nil
+	}
+	if int(g.failures)+1 < maxAttempts {
+		l.outcomes.add(r, print, Requeued)
+		l.becomeRequeued(g, g.failures+1)
+		return Finished{State: Requeued}, wrong
+	}
+	l.outcomes.add(r, print, Failed)
+	l.pending = append(l.pending, pendingSettled{group: g.id, failed: true, tally: g.tally(), rollout: l.last + 1})
+	l.becomeFailed(g)
+	return Finished{State: Failed}, wrong
+}
+
+func (l *Ledger) again(r Receipt, print, before uint64, state State) (Finished, error) {
+	if print != before {
+		return Finished{}, fmt.Errorf("%w: %s was reported before with another outcome; the first counts", ErrConflict, r)
+	}
+	return Finished{State: state, Repeated: true}, nil
+}
+
+// parents checks that the samples are the group's own: every parent slot has at least one, and none is another's.
+func (l *Ledger) parents(r Receipt, o *Outcome) error {
+	if o.Parents != nil && len(o.Parents) != len(o.Slots) {
+		return fmt.Errorf("%w: group %d: %d samples have parent slots, %d have parent identities", ErrData, r.Group, len(o.Slots), len(o.Parents))
+	}
+	seen := make([]bool, 64)
+	if l.groupSize > len(seen) {
+		seen = make([]bool, l.groupSize)
+	}
+	missing := l.groupSize
+	for i, slot := range o.Slots {
+		if slot < 0 || int(slot) >= l.groupSize {
+			return fmt.Errorf("%w: group %d: sample %d is of parent slot %d; slots are 0 to %d", ErrData, r.Group, i, slot, l.groupSize-1)
+		}
+		if o.Parents != nil && o.Parents[i] != r.Group {
+			return fmt.Errorf("%w: group %d: the sample in slot %d carries the identity of group %d instead of %d", ErrData, r.Group, slot, o.Parents[i], r.Group)
+		}
+		if !seen[slot] {
+			seen[slot] = true
+			missing--
+		}
+	}
+	if missing > 0 {
+		for slot := range l.groupSize {
+			if !seen[slot] {
+				return fmt.Errorf("%w: group %d: parent slot %d has no sample (%d of %d slots are empty); return a sample for every slot, or retry", ErrData, r.Group, slot, missing, l.groupSize)
+			}
+		}
+	}
+	return nil
+}
+
+// fingerprint tells two outcomes of one execution apart.
+func (o *Outcome) fingerprint() uint64 {
+	h := fnv.New64a()
+	var b [26]byte
+	b[0] = byte(o.Kind)
+	binary.LittleEndian.PutUint64(b[1:], uint64(o.Tokens))
+	binary.LittleEndian.PutUint64(b[9:], uint64(len(o.Slots)))
+	h.Write(b[:])
+	h.Write(o.Digest[:])
+	h.Write([]byte(o.Reason))
+	return h.Sum64()
+}

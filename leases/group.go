@@ -1,0 +1,120 @@
+package leases
+
+import "fmt"
+
+// State is where a group is in its life.
+type State uint8
+
+// States of a group. The last four end a record: the group is settled or back in the source.
+const (
+	Free State = iota
+	Reserved
+	Executing
+	Terminal
+	Completed
+	Leased
+	Acknowledged
+	Discarded
+	Failed
+	Requeued
+	states
+)
+
+var stateNames = [states]string{
+	"FREE", "RESERVED", "EXECUTING", "TERMINAL", "COMPLETED", "LEASED", "ACKNOWLEDGED", "DISCARDED", "FAILED", "REQUEUED",
+}
+
+func (s State) String() string { return stateNames[min(s, states-1)] }
+
+// legal[s] has a bit for each state that may follow s.
+var legal = [states]uint16{
+	Free:      1 << Reserved,
+	Reserved:  1<<Executing | 1<<Requeued,
+	Executing: 1<<Terminal | 1<<Requeued | 1<<Failed | 1<<Discarded,
+	Terminal:  1<<Completed | 1<<Requeued | 1<<Discarded,
+	Completed: 1<<Leased | 1<<Requeued | 1<<Discarded | 1<<Acknowledged,
+	Leased:    1<<Acknowledged | 1<<Requeued | 1<<Discarded,
+}
+
+// Group is one live group: reserved and not yet settled. Its fields are read through methods; only the ledger
+// changes them. A pointer is valid until the group settles or is requeued: the record is then used again.
+type Group struct {
+	id        int64
+	execution uint64
+	worker    Session // runs it, or made and holds its data
+	handle    Handle
+	charged   int64 // announced version at dispatch
+	oldest    int64
+	newest    int64
+	sum       int64
+	tokens    int64
+	bytes     int64
+	print     uint64 // fingerprint of the outcome
+	lease     *Lease
+	attempt   uint32
+	samples   int32
+	state     State
+	failures  uint8 // data attempts used up before this one
+
+	// Arrival, Index, Order and Holder are the caller's: places in the orders that it keeps. The ledger never
+	// reads them and clears them when the record ends.
+	Arrival uint64
+	Order   Links
+	Holder  Links
+	Index   int32
+}
+
+// Links are a group's neighbours in a list kept by the caller.
+type Links struct{ Prev, Next *Group }
+
+// ID is the group's place in the endless source order.
+func (g *Group) ID() int64 { return g.id }
+
+// State is where the group is in its life.
+func (g *Group) State() State { return g.state }
+
+// Worker runs the group or, from TERMINAL on, holds its data.
+func (g *Group) Worker() Session { return g.worker }
+
+// Handle is where the data is, from TERMINAL on.
+func (g *Group) Handle() Handle { return g.handle }
+
+// Samples is the number of samples: the group size until TERMINAL, then that of the data.
+func (g *Group) Samples() int32 { return g.samples }
+
+// Tokens is the number of tokens, from TERMINAL on.
+func (g *Group) Tokens() int64 { return g.tokens }
+
+// Bytes is the size of the data on the worker's host, from TERMINAL on.
+func (g *Group) Bytes() int64 { return g.bytes }
+
+// Versions returns the oldest and newest version used and the tie-break sum, from TERMINAL on.
+func (g *Group) Versions() (oldest, newest, sum int64) { return g.oldest, g.newest, g.sum }
+
+// Charged is the version that was announced at dispatch.
+func (g *Group) Charged() int64 { return g.charged }
+
+// Lease is the lease that owns the group, nil unless LEASED.
+func (g *Group) Lease() *Lease { return g.lease }
+
+// Receipt is the group's execution receipt, from EXECUTING on.
+func (l *Ledger) Receipt(g *Group) Receipt {
+	return Receipt{Timeline: l.timeline, Group: g.id, Attempt: g.attempt, Execution: g.execution, Worker: g.worker}
+}
+
+// move changes a group's state and the counts that follow from it. An illegal change is a bug of this package:
+// the exported methods refuse before they get here.
+func (l *Ledger) move(g *Group, to State) {
+	if legal[g.state]&(1<<to) == 0 {
+		panic(fmt.Sprintf("leases: group %d cannot become %s from %s", g.id, to, g.state))
+	}
+	if g.state != Free {
+		l.counts[g.state]--
+	}
+	g.state = to
+	if to < Acknowledged {
+		l.counts[to]++
+	}
+}
+
+func (g *Group) tally() Tally { return Tally{Groups: 1, Samples: int64(g.samples), Tokens: g.tokens} }

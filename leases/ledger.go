@@ -1,0 +1,255 @@
+package leases
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Params are what a run's ledger is of.
+type Params struct {
+	Source    Source
+	GroupSize int
+	// Unowned is ownership="none": what is taken is settled, and a cut counts everything reserved as gone.
+	Unowned bool
+}
+
+// maxGroupSize keeps sample indices (group*GroupSize + slot) far from overflow.
+const maxGroupSize = 1 << 20
+
+// Problems lists what cannot work, each with its number and the least that works.
+func (p Params) Problems() []string {
+	out := p.Source.Problems()
+	if p.GroupSize < 1 || p.GroupSize > maxGroupSize {
+		out = append(out, fmt.Sprintf("group_size=%d; it must be between 1 and %d", p.GroupSize, maxGroupSize))
+	}
+	return out
+}
+
+// retry is what a requeued group brings to its next reservation.
+type retry struct {
+	attempt  uint32
+	failures uint8
+}
+
+// Ledger is the run's account of every prompt group: pure, deterministic, and not safe for concurrent use.
+type Ledger struct {
+	source    Source
+	groupSize int
+	unowned   bool
+
+	term     Term
+	timeline Timeline
+	counter  uint64 // executions and admissions given in this life
+
+	// Every group below cursor is in exactly one of settled, live and replay; none at or above it is.
+	cursor  int64
+	settled *ranges
+	live    map[int64]*Group
+	replay  *ranges
+	// retries has an entry for a group in replay that was reserved before, in this life.
+	retries map[int64]retry
+	unused  []*Group
+
+	counts    [states]int64 // live groups by state
+	reserved  Tally         // left the source and have not gone back
+	liveTally Tally
+	totals    totals
+	requeued  int64
+
+	// pending are groups that were discarded or failed since the last commit: no log has them yet.
+	pending []pendingSettled
+
+	base      *cut
+	baseBytes []byte
+	log       []Entry
+	nextIndex uint64
+	// effective are the commits and versions since the base that still count, in the order they took effect.
+	effective []*record
+	announced versionMark
+	last      int64 // last committed rollout, -1 for none
+	given     map[int64]bool
+
+	open     map[uint64]*Lease // by admission id
+	outcomes outcomes
+	history  history
+}
+
+// pendingSettled is one group that waits for the next commit entry to carry it.
+type pendingSettled struct {
+	group   int64
+	failed  bool
+	reason  string
+	tally   Tally
+	rollout int64  // carried by the commit of this rollout or a later one
+	entry   uint64 // index of the commit under way that carries it, 0 for none
+}
+
+// New starts a ledger in term. With state it goes on from that cut, in a timeline of its own, else from the start of
+// the source.
+// Errors: ErrConfig, ErrState.
+func New(p Params, term Term, state []byte) (*Ledger, error) {
+	if problems := p.Problems(); len(problems) > 0 {
+		return nil, fmt.Errorf("%w: %s", ErrConfig, strings.Join(problems, "; "))
+	}
+	if state != nil {
+		l, err := Restore(p, term, state, nil)
+		if err != nil {
+			return nil, err
+		}
+		// What came after the cut may live on somewhere in the cut's own timeline, so this one needs another.
+		l.timeline = Timeline{Number: l.timeline.Number + 1, Origin: term}
+		l.Start()
+		return l, nil
+	}
+	line := Timeline{Number: 1, Origin: term}
+	fresh := &cut{
+		source: p.Source, groupSize: p.GroupSize, unowned: p.Unowned, rollout: -1, timeline: line,
+		announced: versionMark{contains: -1, timeline: line}, settled: &ranges{},
+	}
+	return Restore(p, term, fresh.encode(), nil)
+}
+
+// Restore starts a ledger in term from a base and the log since. Every commit in the log that no later entry
+// undid counts. Errors: ErrState.
+func Restore(p Params, term Term, base []byte, log []Entry) (*Ledger, error) {
+	c, err := decodeState(base)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.fits(p); err != nil {
+		return nil, err
+	}
+	l := &Ledger{
+		source: p.Source, groupSize: p.GroupSize, unowned: p.Unowned, term: term, timeline: c.timeline,
+		live: map[int64]*Group{}, retries: map[int64]retry{}, base: c, baseBytes: base, nextIndex: c.index + 1,
+		cursor: c.cursor, given: map[int64]bool{}, open: map[uint64]*Lease{},
+	}
+	l.given[c.rollout] = true
+	if err := l.replayLog(log); err != nil {
+		return nil, err
+	}
+	if err := l.rebuild(); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// replayLog takes the entries since the base in order; undone commits leave no trace but the cursor.
+func (l *Ledger) replayLog(log []Entry) error {
+	for _, e := range log {
+		if e.Index < l.nextIndex {
+			continue
+		}
+		rec, err := decodeEntry(e)
+		if err != nil {
+			return err
+		}
+		if rec.index != l.nextIndex {
+			return fmt.Errorf("%w: log entry %d is missing: %d follows %d", ErrState, l.nextIndex, rec.index, l.nextIndex-1)
+		}
+		l.nextIndex++
+		l.log = append(l.log, e)
+		l.timeline = rec.timeline
+		switch rec.kind {
+		case recordCommit:
+			l.cursor = max(l.cursor, rec.cursor)
+			l.effective = append(l.effective, rec)
+			l.history.settled(rec.admission, LeaseStatus{Admission: rec.admission, Rollout: rec.rollout, State: LeaseCommitted}, nil)
+		case recordVersion:
+			l.effective = append(l.effective, rec)
+		case recordRewind:
+			l.forgetAfter(rec.rollout)
+		case recordVoid:
+			l.drop(func(r *record) bool { return r.index == rec.void }, "never replicated")
+		case recordLife:
+		}
+	}
+	if l.cursor > l.source.total() {
+		return fmt.Errorf("%w: the log has reserved %d groups, the source has %d", ErrState, l.cursor, l.source.total())
+	}
+	return nil
+}
+
+// drop takes entries out of force and records what became of their admissions.
+func (l *Ledger) drop(gone func(*record) bool, reason string) {
+	kept := l.effective[:0]
+	for _, r := range l.effective {
+		if !gone(r) {
+			kept = append(kept, r)
+			continue
+		}
+		if r.kind == recordCommit {
+			l.history.settled(r.admission, LeaseStatus{Admission: r.admission, Rollout: r.rollout, State: LeaseRolledBack, Reason: reason}, nil)
+		}
+	}
+	l.effective = kept
+}
+
+func (l *Ledger) forgetAfter(rollout int64) {
+	l.drop(func(r *record) bool {
+		return r.kind == recordCommit && r.rollout > rollout || r.kind == recordVersion && r.mark.contains > rollout
+	}, fmt.Sprintf("rewound to rollout %d", rollout))
+}
+
+// rebuild computes everything that follows from base and effective entries. Nothing may be live.
+func (l *Ledger) rebuild() error {
+	c, err := l.at(l.lastEffective())
+	if err != nil {
+		return err
+	}
+	l.settled, l.totals, l.announced, l.last = c.settled, c.totals, c.announced, c.rollout
+	l.reserved = l.totals.sum()
+	l.replay = l.settled.gaps(l.cursor)
+	return nil
+}
+
+func (l *Ledger) lastEffective() int64 {
+	last := l.base.rollout
+	for _, r := range l.effective {
+		if r.kind == recordCommit {
+			last = max(last, r.rollout)
+		}
+	}
+	return last
+}
+
+// at computes the cut at a rollout from the base and the effective entries up to it.
+func (l *Ledger) at(rollout int64) (*cut, error) {
+	c := *l.base
+	c.source, c.settled, c.totals = l.source, l.base.settled.clone(), l.base.totals.clone()
+	for _, r := range l.effective {
+		switch {
+		case r.kind == recordVersion && r.mark.contains <= rollout:
+			c.announced = r.mark
+		case r.kind == recordCommit && r.rollout <= rollout:
+			if r.rollout <= c.rollout {
+				return nil, fmt.Errorf("%w: log entry %d commits rollout %d after rollout %d", ErrState, r.index, r.rollout, c.rollout)
+			}
+			c.rollout, c.index, c.cursor, c.timeline = r.rollout, r.index, max(c.cursor, r.cursor), r.timeline
+			n := int64(len(r.groups))
+			added := addAll(c.settled, r.groups)
+			c.totals.Acknowledged.add(r.tally)
+			for _, o := range r.others {
+				n += int64(len(o.groups))
+				added += addAll(c.settled, o.groups)
+				if o.failed {
+					c.totals.Failed.add(o.tally)
+				} else {
+					c.totals.discard(o.reason, o.tally)
+				}
+			}
+			if added != n || c.totals.sum().Groups != c.settled.len() {
+				return nil, fmt.Errorf("%w: log entry %d (rollout %d) settles a group that was settled before it", ErrState, r.index, r.rollout)
+			}
+		}
+	}
+	return &c, nil
+}
+
+func addAll(r *ranges, groups []int64) int64 {
+	n := int64(0)
+	for _, g := range groups {
+		n += r.add(g, g+1)
+	}
+	return n
+}

@@ -1,0 +1,231 @@
+package leases
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"sort"
+)
+
+// RowRange is some rows of one group's data.
+type RowRange struct {
+	Group    int64
+	Handle   Handle
+	FirstRow int32
+	Rows     int32
+}
+
+// RoleSize is a required role: its ranks 0..WorldSize-1 must each admit.
+type RoleSize struct {
+	Role      string
+	WorldSize int
+}
+
+// PublishRequest fixes who reads what of a lease.
+type PublishRequest struct {
+	// Shards have the ordered locators of each shard. Every sample of the lease must occur once and only once.
+	Shards [][]RowRange
+	// Roles are the required roles.
+	Roles      []RoleSize
+	Generation int64
+	// Content is a digest over the data that the shards name, made by the caller.
+	Content [32]byte
+}
+
+// Publication is the immutable identity of a published lease.
+type Publication struct {
+	Admission uint64
+	Rollout   int64
+	Timeline  Timeline
+	Request   PublishRequest
+	// Digest is the SHA-256 of everything above; an admission must repeat it.
+	Digest [32]byte
+}
+
+// Rank is one trainer rank.
+type Rank struct {
+	Role string
+	Rank int
+}
+
+func (r Rank) String() string { return fmt.Sprintf("%s[%d]", r.Role, r.Rank) }
+
+// AdmitRequest is one rank's word that it holds exactly its shard.
+type AdmitRequest struct {
+	Admission uint64
+	// Digest is the Publication's.
+	Digest     [32]byte
+	Role       string
+	Rank       int
+	Generation int64
+	Session    Session
+}
+
+// Publish fixes the publication of a lease. The same request again gives the same publication. again says that the
+// cohort has changed since: the publication is made anew and its admissions are void.
+// Errors: ErrStale, ErrUnknown, ErrRefused (shards that are not the lease), ErrConflict (published otherwise).
+func (l *Ledger) Publish(admission uint64, req PublishRequest, again bool) (*Publication, error) {
+	lease, err := l.unsettled(admission)
+	if err != nil {
+		return nil, err
+	}
+	if err := lease.covers(req); err != nil {
+		return nil, err
+	}
+	pub := &Publication{Admission: admission, Rollout: lease.Rollout, Timeline: lease.timeline, Request: req}
+	if lease.state != LeaseOpen {
+		pub.Digest = pub.digest(lease.published)
+		if pub.Digest == lease.pub.Digest && !again {
+			return lease.pub, nil
+		}
+		if lease.state == LeaseCommitting || !again {
+			return nil, fmt.Errorf("%w: admission %d of rollout %d is %s with other shards, roles or content; a publication cannot change", ErrConflict, admission, lease.Rollout, lease.state)
+		}
+	}
+	lease.published++
+	pub.Digest = pub.digest(lease.published)
+	lease.state, lease.pub, lease.admitted = LeasePublished, pub, map[Rank]Session{}
+	return pub, nil
+}
+
+// covers checks that the shards name every sample of the lease once.
+func (lease *Lease) covers(req PublishRequest) error {
+	refuse := func(format string, args ...any) error {
+		return fmt.Errorf("%w: admission %d: %s", ErrRefused, lease.Admission, fmt.Sprintf(format, args...))
+	}
+	seen := map[string]bool{}
+	for _, r := range req.Roles {
+		if r.Role == "" || r.WorldSize < 1 || seen[r.Role] {
+			return refuse("role %q with world size %d is empty or repeated; name each role once with at least 1 rank", r.Role, r.WorldSize)
+		}
+		seen[r.Role] = true
+	}
+	if len(req.Roles) == 0 || len(req.Shards) == 0 {
+		return refuse("%d roles and %d shards; at least one of each is needed", len(req.Roles), len(req.Shards))
+	}
+	rows := map[int64][]RowRange{}
+	for _, shard := range req.Shards {
+		for _, rr := range shard {
+			rows[rr.Group] = append(rows[rr.Group], rr)
+		}
+	}
+	for _, g := range lease.Groups {
+		rs := rows[g.id]
+		delete(rows, g.id)
+		sort.Slice(rs, func(i, j int) bool { return rs[i].FirstRow < rs[j].FirstRow })
+		at := int32(0)
+		for _, rr := range rs {
+			if rr.FirstRow != at || rr.Rows < 1 || rr.Rows > g.samples-at {
+				return refuse("group %d: rows %d to %d do not follow row %d of %d; name every sample once", g.id, rr.FirstRow, rr.FirstRow+rr.Rows, at, g.samples)
+			}
+			if rr.Handle != g.handle {
+				return refuse("group %d: handle %d is not where its data is (%d)", g.id, rr.Handle, g.handle)
+			}
+			at += rr.Rows
+		}
+		if at != g.samples {
+			return refuse("group %d: %d of %d samples are in a shard; name every sample once", g.id, at, g.samples)
+		}
+	}
+	if len(rows) > 0 {
+		return refuse("group %d is in a shard but not in the lease", minKey(rows))
+	}
+	return nil
+}
+
+func minKey(m map[int64][]RowRange) int64 {
+	first, low := true, int64(0)
+	for id := range m {
+		if first || id < low {
+			first, low = false, id
+		}
+	}
+	return low
+}
+
+func (p *Publication) digest(number int) [32]byte {
+	w := &writer{}
+	w.uint(p.Admission)
+	w.int(p.Rollout)
+	w.line(p.Timeline)
+	w.int(int64(number))
+	w.uint(uint64(len(p.Request.Shards)))
+	for _, shard := range p.Request.Shards {
+		w.uint(uint64(len(shard)))
+		for _, rr := range shard {
+			w.int(rr.Group)
+			w.uint(uint64(rr.Handle))
+			w.int(int64(rr.FirstRow))
+			w.int(int64(rr.Rows))
+		}
+	}
+	w.uint(uint64(len(p.Request.Roles)))
+	for _, r := range p.Request.Roles {
+		w.bytes([]byte(r.Role))
+		w.int(int64(r.WorldSize))
+	}
+	w.int(p.Request.Generation)
+	w.raw(p.Request.Content[:])
+	return sha256.Sum256(w.b)
+}
+
+// Admit records one rank's admission; the same again changes nothing.
+// Errors: ErrStale, ErrUnknown, ErrRefused (not published, other digest, foreign rank), ErrCohortChanged (the rank
+// was admitted by another session, or for another generation).
+func (l *Ledger) Admit(a AdmitRequest) error {
+	lease, err := l.unsettled(a.Admission)
+	if err != nil {
+		return err
+	}
+	rank := Rank{a.Role, a.Rank}
+	if lease.pub == nil {
+		return fmt.Errorf("%w: admission %d is not published; publish it first", ErrRefused, a.Admission)
+	}
+	if a.Digest != lease.pub.Digest {
+		return fmt.Errorf("%w: %s admits digest %x, the publication of admission %d is %x", ErrRefused, rank, a.Digest[:6], a.Admission, lease.pub.Digest[:6])
+	}
+	if a.Generation != lease.pub.Request.Generation {
+		return fmt.Errorf("%w: %s is of generation %d, admission %d is published to generation %d", ErrCohortChanged, rank, a.Generation, a.Admission, lease.pub.Request.Generation)
+	}
+	size, needed := 0, false
+	for _, r := range lease.pub.Request.Roles {
+		if r.Role == a.Role {
+			size, needed = r.WorldSize, true
+		}
+	}
+	if !needed || a.Rank < 0 || a.Rank >= size {
+		return fmt.Errorf("%w: %s is not required by the publication of admission %d", ErrRefused, rank, a.Admission)
+	}
+	if by, ok := lease.admitted[rank]; ok && by != a.Session {
+		return fmt.Errorf("%w: %s was admitted by session %s", ErrCohortChanged, rank, by)
+	}
+	lease.admitted[rank] = a.Session
+	return nil
+}
+
+// Missing returns the first required rank that has not admitted.
+func (lease *Lease) Missing() (Rank, bool) {
+	for _, r := range lease.pub.Request.Roles {
+		for i := range r.WorldSize {
+			if _, ok := lease.admitted[Rank{r.Role, i}]; !ok {
+				return Rank{r.Role, i}, true
+			}
+		}
+	}
+	return Rank{}, false
+}
+
+// Admitted returns the sessions that have admitted, by role and rank as required.
+func (lease *Lease) Admitted() []Session {
+	if lease.pub == nil {
+		return nil
+	}
+	var out []Session
+	for _, r := range lease.pub.Request.Roles {
+		for i := range r.WorldSize {
+			if s, ok := lease.admitted[Rank{r.Role, i}]; ok {
+				out = append(out, s)
+			}
+		}
+	}
+	return out
+}

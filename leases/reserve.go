@@ -1,0 +1,109 @@
+package leases
+
+import "fmt"
+
+// maxAhead bounds how far beyond the cursor an adopted group may be: no run retains that many.
+const maxAhead = 1 << 32
+
+// Reserve takes up to n groups from the source: those to be replayed first, in group order, then those after the
+// cursor. Fewer than n (also none) means that the source has no more to give at present. One event: cursor,
+// record and counts change together or not at all. Errors: ErrRefused for a negative n.
+func (l *Ledger) Reserve(n int) ([]*Group, error) {
+	if n < 0 {
+		return nil, fmt.Errorf("%w: cannot reserve %d groups; ask for 0 or more", ErrRefused, n)
+	}
+	var out []*Group
+	for range n {
+		g := l.reserveOne()
+		if g == nil {
+			break
+		}
+		out = append(out, g)
+	}
+	return out, nil
+}
+
+// ReserveNext is Reserve(1); nil when the source has nothing at present.
+func (l *Ledger) ReserveNext() *Group { return l.reserveOne() }
+
+func (l *Ledger) reserveOne() *Group {
+	if id, ok := l.replay.popMin(); ok {
+		r := l.retries[id]
+		delete(l.retries, id)
+		return l.becomeReserved(id, r)
+	}
+	if l.cursor >= l.source.total() {
+		return nil
+	}
+	l.cursor++
+	return l.becomeReserved(l.cursor-1, retry{})
+}
+
+// Available reports whether Reserve would give a group.
+func (l *Ledger) Available() bool { return l.replay.len() > 0 || l.cursor < l.source.total() }
+
+// Exhausted reports whether every group of a finite source has settled.
+func (l *Ledger) Exhausted() bool { return !l.Available() && len(l.live) == 0 }
+
+// Dispatch gives a RESERVED group to a worker. version is the announced one: what the group is charged when its
+// data names none.
+func (l *Ledger) Dispatch(g *Group, worker Session) Receipt {
+	l.counter++
+	l.becomeExecuting(g, worker, unique(l.term, l.counter), l.announced.version)
+	return l.Receipt(g)
+}
+
+// Adopt takes over an execution that a former life of the owner dispatched, if its timeline is this one's and its
+// group is neither settled nor reserved. version is what it was charged at dispatch. Errors: ErrStale.
+func (l *Ledger) Adopt(r Receipt, version int64) (*Group, error) {
+	why := ""
+	switch {
+	case r.Timeline != l.timeline:
+		why = fmt.Sprintf("the run is in timeline %s", l.timeline)
+	case r.Group < 0 || r.Group >= l.source.total() || r.Group-l.cursor > maxAhead:
+		why = "there is no such group"
+	case l.settled.contains(r.Group):
+		why = "the group has settled"
+	case l.live[r.Group] != nil:
+		why = "the group is reserved already"
+	case r.Execution>>uniqueBits > l.term.Number:
+		why = fmt.Sprintf("it claims a later term than %s", l.term)
+	}
+	if why != "" {
+		return nil, fmt.Errorf("%w: %s cannot be adopted: %s", ErrStale, r, why)
+	}
+	if r.Group >= l.cursor {
+		l.replay.add(l.cursor, r.Group)
+		l.cursor = r.Group + 1
+	} else {
+		l.replay.remove(r.Group, r.Group+1)
+	}
+	old := l.retries[r.Group]
+	delete(l.retries, r.Group)
+	g := l.becomeReserved(r.Group, old)
+	g.attempt = r.Attempt
+	l.becomeExecuting(g, r.Worker, r.Execution, version)
+	return g, nil
+}
+
+// Lookup finds the live group that r is the present receipt of. Errors: ErrStale.
+func (l *Ledger) Lookup(r Receipt) (*Group, error) {
+	g := l.live[r.Group]
+	if g == nil || g.state == Reserved || l.Receipt(g) != r {
+		return nil, fmt.Errorf("%w: %s: %s; the present attempt goes on", ErrStale, r, l.fate(r.Group, g))
+	}
+	return g, nil
+}
+
+// fate says where a group is, for messages.
+func (l *Ledger) fate(id int64, g *Group) string {
+	switch {
+	case g != nil && g.state == Reserved:
+		return fmt.Sprintf("the group is RESERVED as attempt %d", g.attempt)
+	case g != nil:
+		return fmt.Sprintf("the group is %s as attempt %d execution %d of %s in timeline %s", g.state, g.attempt, g.execution, g.worker, l.timeline)
+	case l.settled.contains(id):
+		return "the group has settled"
+	}
+	return "the group is back in its source"
+}

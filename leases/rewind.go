@@ -1,0 +1,59 @@
+package leases
+
+import "fmt"
+
+// Rewound says what a rewind undid.
+type Rewound struct {
+	// Entry goes to every trainer's log.
+	Entry Entry
+	// Replay counts the settled groups that go back to the source.
+	Replay int64
+	// RolledBack are the admissions that were open.
+	RolledBack []uint64
+}
+
+// CanRewind says whether the run could go back to rollout. Errors: ErrState, ErrRefused.
+func (l *Ledger) CanRewind(rollout int64) error {
+	switch {
+	case l.unowned:
+		return fmt.Errorf("%w: ownership=\"none\" keeps no account to go back by", ErrRefused)
+	case rollout > l.last:
+		return fmt.Errorf("%w: cannot rewind to rollout %d: the last committed one is %d", ErrState, rollout, l.last)
+	case rollout < l.base.rollout:
+		return fmt.Errorf("%w: cannot rewind to rollout %d: saved(%d) let go of what came before; start from that checkpoint's own state bytes instead", ErrState, rollout, l.base.rollout)
+	}
+	return nil
+}
+
+// Rewind goes back to rollout: every later acknowledgement, discard and failure is undone, every live group goes
+// back to the source, later versions are void, and the timeline rises. No lease may be COMMITTING.
+// Errors: as CanRewind.
+func (l *Ledger) Rewind(rollout int64) (Rewound, error) {
+	if err := l.CanRewind(rollout); err != nil {
+		return Rewound{}, err
+	}
+	var out Rewound
+	for _, lease := range l.OpenLeases() {
+		out.RolledBack = append(out.RolledBack, lease.Admission)
+		l.Rollback(lease, fmt.Sprintf("the run rewound to rollout %d", rollout), nil)
+	}
+	for _, id := range l.liveIDs() {
+		g := l.live[id]
+		l.becomeRequeued(g, g.failures)
+	}
+	before := l.settled.len()
+	l.timeline = Timeline{Number: l.timeline.Number + 1, Origin: l.term}
+	out.Entry = l.write(&record{kind: recordRewind, rollout: rollout})
+	l.forgetAfter(rollout)
+	l.pending = nil
+	if err := l.rebuild(); err != nil {
+		panic(fmt.Sprintf("leases: entries that held before do not hold after a rewind: %v", err))
+	}
+	for r := range l.given {
+		if r > rollout {
+			delete(l.given, r)
+		}
+	}
+	out.Replay = before - l.settled.len()
+	return out, nil
+}

@@ -1,0 +1,94 @@
+package leases
+
+import "fmt"
+
+// maxReasons bounds the distinct discard reasons in the books; the rest count as "other".
+const (
+	maxReasons   = 64
+	maxReasonLen = 80
+)
+
+// Complete gives a TERMINAL group a place in the buffer.
+func (l *Ledger) Complete(g *Group) { l.becomeCompleted(g) }
+
+// Abandon returns a group that is RESERVED or EXECUTING, or whose data is lost before it was leased, to the
+// source. It uses up no data attempt.
+func (l *Ledger) Abandon(g *Group) { l.becomeRequeued(g, g.failures) }
+
+// Lose settles a group of an unowned run whose worker or data is lost: nobody generates it again.
+func (l *Ledger) Lose(g *Group) { l.discard(g, "lost", l.last+1) }
+
+// Requeue returns TERMINAL or COMPLETED groups to the source by their terminal receipts: all or none.
+// Errors: ErrStale, ErrRefused (an execution that has not ended).
+func (l *Ledger) Requeue(receipts ...Receipt) error {
+	groups, err := l.settleable(Requeued, receipts)
+	if err != nil {
+		return err
+	}
+	for _, g := range groups {
+		l.becomeRequeued(g, g.failures)
+	}
+	return nil
+}
+
+// Discard settles TERMINAL or COMPLETED groups without training, by their terminal receipts: all or none. A
+// receipt that was discarded before is answered as it was then. Errors: ErrStale, ErrRefused.
+func (l *Ledger) Discard(reason string, receipts ...Receipt) error {
+	groups, err := l.settleable(Discarded, receipts)
+	if err != nil {
+		return err
+	}
+	for _, g := range groups {
+		l.outcomes.add(l.Receipt(g), g.print, Discarded)
+		l.discard(g, reason, l.last+1)
+	}
+	return nil
+}
+
+// settleable finds the groups of a batch of terminal receipts, or the reason why none of them can be settled.
+func (l *Ledger) settleable(to State, receipts []Receipt) ([]*Group, error) {
+	var out []*Group
+	seen := map[int64]bool{}
+	for _, r := range receipts {
+		g, err := l.Lookup(r)
+		if err != nil {
+			if o, ok := l.outcomes.find(r); ok && o.state == to && to == Discarded {
+				continue
+			}
+			return nil, err
+		}
+		if g.state != Terminal && g.state != Completed {
+			return nil, fmt.Errorf("%w: %s is %s: only a terminal receipt outside a lease can be settled", ErrRefused, r, g.state)
+		}
+		if !seen[g.id] {
+			seen[g.id] = true
+			out = append(out, g)
+		}
+	}
+	return out, nil
+}
+
+// discard settles g without training; the commit of rollout or a later one carries that to the trainers' logs.
+func (l *Ledger) discard(g *Group, reason string, rollout int64) {
+	reason = l.reason(reason)
+	l.pending = append(l.pending, pendingSettled{group: g.id, reason: reason, tally: g.tally(), rollout: rollout})
+	l.becomeDiscarded(g, reason)
+}
+
+func (l *Ledger) reason(s string) string {
+	if s == "" {
+		s = "unnamed"
+	}
+	if len(s) > maxReasonLen {
+		s = s[:maxReasonLen]
+	}
+	for _, d := range l.totals.Discarded {
+		if d.Reason == s {
+			return s
+		}
+	}
+	if len(l.totals.Discarded) >= maxReasons {
+		return "other"
+	}
+	return s
+}
