@@ -83,7 +83,7 @@ def judge(found: Evidence, stats: outrider.Stats, settings: Settings, seconds: f
     text = report.table(rows) + "".join(f"\nFAILED: {problem}" for problem in problems)
     print("\n" + text)
     (settings.out / "summary.txt").write_text(text + "\n")
-    marks = [(kill.step, f"SIGKILL {kill.victim}") for kill in faults.KILLS] if settings.faults else []
+    marks = [(kill.step, f"SIGKILL {kill.victim}") for kill in faults.plan(settings.steps)] if settings.faults else []
     report.curve(settings.out / "reward.png", rewards, marks)
     print(f"\nleft in {settings.out}: reward.png, summary.txt, lineage.jsonl")
     return 1 if problems else 0

@@ -36,7 +36,8 @@ class Engine:
                 response_length=n,
                 logprobs=made.logprobs[i, :n],
                 reward=made.reward[i],
-                versions=[(self.version, n)],
+                versions=self.version,
+                attempt=work.attempt,  # a column of our own: what the sampling was seeded with
             )
             for i, n in enumerate(response_length)
         ]

@@ -8,9 +8,6 @@ from typing import Any, NamedTuple
 import ray
 from ray.exceptions import RayActorError
 
-# How a member of the run is found: the driver's actors by role, the owner by the name that outrider gives its actor.
-ENGINE, TRAINER, OWNER = "engine", "trainer", "owner"
-
 
 class Kill(NamedTuple):
     """SIGKILL of one actor when the driver comes to a point of a step."""
@@ -21,17 +18,22 @@ class Kill(NamedTuple):
     told: str
 
 
+# Steps are those of a run of 300; a run of another length has the same plan at the same shares of it.
+PLANNED_STEPS = 300
 KILLS = (
-    Kill("taken", 70, ENGINE, "with groups in work"),
-    Kill("admitted", 110, TRAINER, "inside an open lease"),
-    Kill("taken", 150, OWNER, "with groups in every state"),
-    Kill("committed", 190, TRAINER, "after a commit and before the next checkpoint"),
+    Kill("taken", 70, "engine", "with groups in work"),
+    Kill("admitted", 110, "trainer", "inside an open lease"),
+    Kill("taken", 150, "owner", "with groups in every state"),
+    Kill("committed", 190, "trainer", "after a commit and before the next checkpoint"),
 )
-
-# Steps whose weight update engine 0 refuses to load, and how often. Twice: the update goes forward without it. Once, with
-# restore= given: weights and ledger go back by one rollout.
+# Steps whose weight update one engine refuses to load. The first time it refuses twice, so that the update goes forward without
+# it; the second time once, and with restore= weights and ledger go back by one rollout.
 FORWARD, ROLLBACK = 40, 50
-REFUSALS = {FORWARD: 2, ROLLBACK: 1}
+
+
+def plan(steps: int) -> list[Kill]:
+    """The kills of a run of `steps` steps."""
+    return [kill._replace(step=kill.step * steps // PLANNED_STEPS) for kill in KILLS]
 
 
 def _die(_actor: Any) -> None:
@@ -39,23 +41,29 @@ def _die(_actor: Any) -> None:
 
 
 class Faults:
-    """The kills that are still to come."""
+    """What is still to go wrong.
 
-    def __init__(self, kills: tuple[Kill, ...], actors: dict[str, Any]) -> None:
-        self._waiting, self._actors = list(kills), actors
-        self._refusals = dict(REFUSALS)
+    Args:
+        kills: From `plan`, or none.
+        steps: Of the run.
+        actors: Handles of the victims by name; "engine" is also the one that refuses weights.
+    """
+
+    def __init__(self, kills: list[Kill], steps: int, actors: dict[str, Any]) -> None:
+        self._kills, self._actors = list(kills), actors
+        self._refusals = {FORWARD * steps // PLANNED_STEPS: 2, ROLLBACK * steps // PLANNED_STEPS: 1}
 
     def at(self, point: str, step: int) -> None:
         """Carries out what is planned for this point; returns when the victim is dead. Each kill happens once."""
-        for kill in [kill for kill in self._waiting if (kill.point, kill.step) == (point, step)]:
-            self._waiting.remove(kill)
+        for kill in [kill for kill in self._kills if (kill.point, kill.step) == (point, step)]:
+            self._kills.remove(kill)
             print(f"step {step}: SIGKILL of the {kill.victim} actor, {kill.told}", flush=True)
             with suppress(RayActorError):  # it dies in the call, as it is told to
                 ray.get(self._actors[kill.victim].__ray_call__.remote(_die))
 
     def refuse(self, step: int) -> bool:
-        """Lets engine 0 refuse the update after `step`, if that is planned; says whether the update is to be undone then."""
+        """Lets an engine refuse the update after `step`, if that is planned; says whether the update is to be undone then."""
         times = self._refusals.pop(step, 0)
         if times:
-            ray.get(self._actors[ENGINE].refuse.remote(step + 1, times))
-        return times > 0 and step == ROLLBACK
+            ray.get(self._actors["engine"].refuse.remote(step + 1, times))
+        return times == 1

@@ -40,10 +40,9 @@ class Job:
         self.engines = [Engine.options(name=f"engine-{i}").remote(run, settings.seed) for i in range(2)]
         self.serving = [engine.serve.remote() for engine in self.engines]
         owner = ray.get_actor(f"outrider:{run.name}")
-        self.faults = faults.Faults(
-            faults.KILLS if settings.faults else (),
-            {"engine": self.engines[0], "trainer": self.trainer, "owner": owner},
-        )
+        victims = {"engine": self.engines[0], "trainer": self.trainer, "owner": owner}
+        kills = faults.plan(settings.steps) if settings.faults else []
+        self.faults = faults.Faults(kills, settings.steps, victims)
         self.ahead: outrider.Lease | None = None  # taken while the step before it trains
         self.trained: dict[int, Trained] = {}
 

@@ -96,6 +96,6 @@ def members(batch: outrider.Batch, rows: grpo.Batch) -> list[lineage.Member]:
     for number, group in enumerate(batch.groups()):
         first = number * grpo.GROUP_SIZE
         word = model.decode(rows.tokens[first, : rows.prompt_length[first] - 1])
-        version = int(batch.column("versions")[first].as_py()[0]["version"])
-        found.append(lineage.Member(group.group, group.attempt, version, word))
+        version = group.column("versions")[0].as_py()[0]["version"]
+        found.append(lineage.Member(group.group, group.column("attempt")[0].as_py(), version, word))
     return found
