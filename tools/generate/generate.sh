@@ -4,16 +4,10 @@
 set -euo pipefail
 python=$1 out=$2
 root=$(cd "$(dirname "$0")/../.." && pwd)
-bin=$root/.build/bin protoc=$root/.build/protoc lock=$root/python/requirements-generate.lock
+bin=$root/.build/bin protoc=$root/.build/maintain/protoc/data/bin/protoc
 mkdir -p "$out" && out=$(cd "$out" && pwd)
 
-# protoc, from its own lock file; the copy of the lock beside it says which one is there.
-if ! cmp -s "$lock" "$protoc/lock"; then
-	rm -rf "$protoc"
-	"$python" -m pip install --quiet --disable-pip-version-check --no-input --no-deps --require-hashes --only-binary :all: \
-		--target "$protoc" -r "$lock"
-	cp "$lock" "$protoc/lock"
-fi
+"$root/tools/maintain.sh" "$python"
 (cd "$root/tools/generate" && go build -o "$bin/" google.golang.org/protobuf/cmd/protoc-gen-go \
 	google.golang.org/grpc/cmd/protoc-gen-go-grpc)
 
@@ -23,7 +17,7 @@ trap 'rm -rf "$tmp"' EXIT
 mkdir -p "$tmp/outrider" "$out/bridge/wire" "$out/python"
 cp "$root/bridge/proto/outrider.proto" "$tmp/outrider/_wire.proto"
 
-"$protoc/protoc/data/bin/protoc" --proto_path="$tmp" --python_out="$out/python" --pyi_out="$out/python" outrider/_wire.proto
-PATH=$bin:$PATH "$protoc/protoc/data/bin/protoc" --proto_path="$root/bridge/proto" \
+"$protoc" --proto_path="$tmp" --python_out="$out/python" --pyi_out="$out/python" outrider/_wire.proto
+PATH=$bin:$PATH "$protoc" --proto_path="$root/bridge/proto" \
 	--go_out="$out/bridge/wire" --go_opt=paths=source_relative \
 	--go-grpc_out="$out/bridge/wire" --go-grpc_opt=paths=source_relative outrider.proto
