@@ -185,7 +185,8 @@ func (m *member) answerJoin(joined *wire.Joined) {
 		fds, err := m.p.fetch(m.join.GetRun().GetToken(), joined.GetTable(), []*wire.SegmentId{joined.GetTableSegment()})
 		if !m.p.loop.post(func() {
 			if err != nil {
-				m.p.answer(frame, nil, err)
+				m.joining = frame
+				m.finish(err)
 				return
 			}
 			m.p.answer(frame, body, nil, fds...)
@@ -267,9 +268,14 @@ func (m *member) finish(err error) {
 // leave ends the session in order: the owner sees the end of the stream.
 func (m *member) leave() {
 	if m.link != nil {
-		m.link.out.put(&wire.Frame{Body: &wire.Frame_Leave{Leave: &wire.Leave{}}})
-		m.link.out.close()
-		m.link.out.flushed()
+		l := m.link
+		m.link = nil
+		l.out.put(&wire.Frame{Body: &wire.Frame_Leave{Leave: &wire.Leave{}}})
+		l.out.close()
+		go func() {
+			l.out.flushed()
+			l.owner.Close()
+		}()
 	}
 	m.finish(bridge.NewError(bridge.Closed, fmt.Sprintf("outrider: %s has left run %q", m.join.GetName(), m.join.GetRun().GetName())))
 	m.stop()

@@ -102,6 +102,9 @@ func (o *owner) event(a *attached, frame *wire.Frame) {
 			return
 		}
 		answer()
+	case *wire.Frame_GetMetrics:
+		text, err := o.metrics()
+		reply(&wire.Frame{Body: &wire.Frame_Metrics_{Metrics_: &wire.Metrics{Text: text}}}, err)
 	case *wire.Frame_Close:
 		s.Close(o.ticket(func(value any, err error) {
 			report, _ := value.(scheduler.CloseReport)

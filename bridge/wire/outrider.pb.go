@@ -89,6 +89,8 @@ type Frame struct {
 	//	*Frame_Stats_
 	//	*Frame_Close
 	//	*Frame_Closed
+	//	*Frame_GetMetrics
+	//	*Frame_Metrics_
 	//	*Frame_Hold
 	//	*Frame_HoldGranted
 	//	*Frame_AwaitFrontier
@@ -618,6 +620,24 @@ func (x *Frame) GetClosed() *Closed {
 	return nil
 }
 
+func (x *Frame) GetGetMetrics() *GetMetrics {
+	if x != nil {
+		if x, ok := x.Body.(*Frame_GetMetrics); ok {
+			return x.GetMetrics
+		}
+	}
+	return nil
+}
+
+func (x *Frame) GetMetrics_() *Metrics {
+	if x != nil {
+		if x, ok := x.Body.(*Frame_Metrics_); ok {
+			return x.Metrics_
+		}
+	}
+	return nil
+}
+
 func (x *Frame) GetHold() *Hold {
 	if x != nil {
 		if x, ok := x.Body.(*Frame_Hold); ok {
@@ -909,6 +929,14 @@ type Frame_Closed struct {
 	Closed *Closed `protobuf:"bytes,98,opt,name=closed,proto3,oneof"`
 }
 
+type Frame_GetMetrics struct {
+	GetMetrics *GetMetrics `protobuf:"bytes,99,opt,name=get_metrics,json=getMetrics,proto3,oneof"`
+}
+
+type Frame_Metrics_ struct {
+	Metrics_ *Metrics `protobuf:"bytes,100,opt,name=metrics,proto3,oneof"`
+}
+
 type Frame_Hold struct {
 	// holds and weights
 	Hold *Hold `protobuf:"bytes,110,opt,name=hold,proto3,oneof"`
@@ -1045,6 +1073,10 @@ func (*Frame_Stats_) isFrame_Body() {}
 func (*Frame_Close) isFrame_Body() {}
 
 func (*Frame_Closed) isFrame_Body() {}
+
+func (*Frame_GetMetrics) isFrame_Body() {}
+
+func (*Frame_Metrics_) isFrame_Body() {}
 
 func (*Frame_Hold) isFrame_Body() {}
 
@@ -5725,6 +5757,87 @@ func (x *MemberStats) GetConfirmed() bool {
 	return false
 }
 
+// The run's numbers in the Prometheus text format.
+type GetMetrics struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetMetrics) Reset() {
+	*x = GetMetrics{}
+	mi := &file_outrider_proto_msgTypes[73]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetMetrics) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetMetrics) ProtoMessage() {}
+
+func (x *GetMetrics) ProtoReflect() protoreflect.Message {
+	mi := &file_outrider_proto_msgTypes[73]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetMetrics.ProtoReflect.Descriptor instead.
+func (*GetMetrics) Descriptor() ([]byte, []int) {
+	return file_outrider_proto_rawDescGZIP(), []int{73}
+}
+
+type Metrics struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Text          string                 `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Metrics) Reset() {
+	*x = Metrics{}
+	mi := &file_outrider_proto_msgTypes[74]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Metrics) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Metrics) ProtoMessage() {}
+
+func (x *Metrics) ProtoReflect() protoreflect.Message {
+	mi := &file_outrider_proto_msgTypes[74]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Metrics.ProtoReflect.Descriptor instead.
+func (*Metrics) Descriptor() ([]byte, []int) {
+	return file_outrider_proto_rawDescGZIP(), []int{74}
+}
+
+func (x *Metrics) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
 type Close struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Force         bool                   `protobuf:"varint,1,opt,name=force,proto3" json:"force,omitempty"`
@@ -5734,7 +5847,7 @@ type Close struct {
 
 func (x *Close) Reset() {
 	*x = Close{}
-	mi := &file_outrider_proto_msgTypes[73]
+	mi := &file_outrider_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5746,7 +5859,7 @@ func (x *Close) String() string {
 func (*Close) ProtoMessage() {}
 
 func (x *Close) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[73]
+	mi := &file_outrider_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5759,7 +5872,7 @@ func (x *Close) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Close.ProtoReflect.Descriptor instead.
 func (*Close) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{73}
+	return file_outrider_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *Close) GetForce() bool {
@@ -5779,7 +5892,7 @@ type Closed struct {
 
 func (x *Closed) Reset() {
 	*x = Closed{}
-	mi := &file_outrider_proto_msgTypes[74]
+	mi := &file_outrider_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5791,7 +5904,7 @@ func (x *Closed) String() string {
 func (*Closed) ProtoMessage() {}
 
 func (x *Closed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[74]
+	mi := &file_outrider_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5804,7 +5917,7 @@ func (x *Closed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Closed.ProtoReflect.Descriptor instead.
 func (*Closed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{74}
+	return file_outrider_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *Closed) GetStats() *Stats {
@@ -5830,7 +5943,7 @@ type Hold struct {
 
 func (x *Hold) Reset() {
 	*x = Hold{}
-	mi := &file_outrider_proto_msgTypes[75]
+	mi := &file_outrider_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5842,7 +5955,7 @@ func (x *Hold) String() string {
 func (*Hold) ProtoMessage() {}
 
 func (x *Hold) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[75]
+	mi := &file_outrider_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5855,7 +5968,7 @@ func (x *Hold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hold.ProtoReflect.Descriptor instead.
 func (*Hold) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{75}
+	return file_outrider_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *Hold) GetReason() string {
@@ -5874,7 +5987,7 @@ type HoldGranted struct {
 
 func (x *HoldGranted) Reset() {
 	*x = HoldGranted{}
-	mi := &file_outrider_proto_msgTypes[76]
+	mi := &file_outrider_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5886,7 +5999,7 @@ func (x *HoldGranted) String() string {
 func (*HoldGranted) ProtoMessage() {}
 
 func (x *HoldGranted) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[76]
+	mi := &file_outrider_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5899,7 +6012,7 @@ func (x *HoldGranted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldGranted.ProtoReflect.Descriptor instead.
 func (*HoldGranted) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{76}
+	return file_outrider_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *HoldGranted) GetHold() uint64 {
@@ -5918,7 +6031,7 @@ type AwaitFrontier struct {
 
 func (x *AwaitFrontier) Reset() {
 	*x = AwaitFrontier{}
-	mi := &file_outrider_proto_msgTypes[77]
+	mi := &file_outrider_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5930,7 +6043,7 @@ func (x *AwaitFrontier) String() string {
 func (*AwaitFrontier) ProtoMessage() {}
 
 func (x *AwaitFrontier) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[77]
+	mi := &file_outrider_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5943,7 +6056,7 @@ func (x *AwaitFrontier) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AwaitFrontier.ProtoReflect.Descriptor instead.
 func (*AwaitFrontier) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{77}
+	return file_outrider_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *AwaitFrontier) GetHold() uint64 {
@@ -5962,7 +6075,7 @@ type ReleaseHold struct {
 
 func (x *ReleaseHold) Reset() {
 	*x = ReleaseHold{}
-	mi := &file_outrider_proto_msgTypes[78]
+	mi := &file_outrider_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5974,7 +6087,7 @@ func (x *ReleaseHold) String() string {
 func (*ReleaseHold) ProtoMessage() {}
 
 func (x *ReleaseHold) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[78]
+	mi := &file_outrider_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5987,7 +6100,7 @@ func (x *ReleaseHold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseHold.ProtoReflect.Descriptor instead.
 func (*ReleaseHold) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{78}
+	return file_outrider_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *ReleaseHold) GetHold() uint64 {
@@ -6008,7 +6121,7 @@ type BeginUpdate struct {
 
 func (x *BeginUpdate) Reset() {
 	*x = BeginUpdate{}
-	mi := &file_outrider_proto_msgTypes[79]
+	mi := &file_outrider_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6020,7 +6133,7 @@ func (x *BeginUpdate) String() string {
 func (*BeginUpdate) ProtoMessage() {}
 
 func (x *BeginUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[79]
+	mi := &file_outrider_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6033,7 +6146,7 @@ func (x *BeginUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginUpdate.ProtoReflect.Descriptor instead.
 func (*BeginUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{79}
+	return file_outrider_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *BeginUpdate) GetVersion() int64 {
@@ -6071,7 +6184,7 @@ type EngineState struct {
 
 func (x *EngineState) Reset() {
 	*x = EngineState{}
-	mi := &file_outrider_proto_msgTypes[80]
+	mi := &file_outrider_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6083,7 +6196,7 @@ func (x *EngineState) String() string {
 func (*EngineState) ProtoMessage() {}
 
 func (x *EngineState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[80]
+	mi := &file_outrider_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6096,7 +6209,7 @@ func (x *EngineState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EngineState.ProtoReflect.Descriptor instead.
 func (*EngineState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{80}
+	return file_outrider_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *EngineState) GetSession() uint64 {
@@ -6156,7 +6269,7 @@ type UpdateState struct {
 
 func (x *UpdateState) Reset() {
 	*x = UpdateState{}
-	mi := &file_outrider_proto_msgTypes[81]
+	mi := &file_outrider_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6168,7 +6281,7 @@ func (x *UpdateState) String() string {
 func (*UpdateState) ProtoMessage() {}
 
 func (x *UpdateState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[81]
+	mi := &file_outrider_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6181,7 +6294,7 @@ func (x *UpdateState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateState.ProtoReflect.Descriptor instead.
 func (*UpdateState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{81}
+	return file_outrider_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *UpdateState) GetHold() uint64 {
@@ -6242,7 +6355,7 @@ type GetUpdate struct {
 
 func (x *GetUpdate) Reset() {
 	*x = GetUpdate{}
-	mi := &file_outrider_proto_msgTypes[82]
+	mi := &file_outrider_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6254,7 +6367,7 @@ func (x *GetUpdate) String() string {
 func (*GetUpdate) ProtoMessage() {}
 
 func (x *GetUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[82]
+	mi := &file_outrider_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6267,7 +6380,7 @@ func (x *GetUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetUpdate.ProtoReflect.Descriptor instead.
 func (*GetUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{82}
+	return file_outrider_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *GetUpdate) GetHold() uint64 {
@@ -6288,7 +6401,7 @@ type RecordUpdate struct {
 
 func (x *RecordUpdate) Reset() {
 	*x = RecordUpdate{}
-	mi := &file_outrider_proto_msgTypes[83]
+	mi := &file_outrider_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6300,7 +6413,7 @@ func (x *RecordUpdate) String() string {
 func (*RecordUpdate) ProtoMessage() {}
 
 func (x *RecordUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[83]
+	mi := &file_outrider_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6313,7 +6426,7 @@ func (x *RecordUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordUpdate.ProtoReflect.Descriptor instead.
 func (*RecordUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{83}
+	return file_outrider_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *RecordUpdate) GetHold() uint64 {
@@ -6340,7 +6453,7 @@ type UndoUpdate struct {
 
 func (x *UndoUpdate) Reset() {
 	*x = UndoUpdate{}
-	mi := &file_outrider_proto_msgTypes[84]
+	mi := &file_outrider_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6352,7 +6465,7 @@ func (x *UndoUpdate) String() string {
 func (*UndoUpdate) ProtoMessage() {}
 
 func (x *UndoUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[84]
+	mi := &file_outrider_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6365,7 +6478,7 @@ func (x *UndoUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoUpdate.ProtoReflect.Descriptor instead.
 func (*UndoUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{84}
+	return file_outrider_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *UndoUpdate) GetHold() uint64 {
@@ -6379,7 +6492,7 @@ var File_outrider_proto protoreflect.FileDescriptor
 
 const file_outrider_proto_rawDesc = "" +
 	"\n" +
-	"\x0eoutrider.proto\x12\voutrider.v1\"\xc2\x18\n" +
+	"\x0eoutrider.proto\x12\voutrider.v1\"\xb0\x19\n" +
 	"\x05Frame\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x16\n" +
 	"\x06answer\x18\x02 \x01(\bR\x06answer\x12\x16\n" +
@@ -6438,7 +6551,10 @@ const file_outrider_proto_rawDesc = "" +
 	"\tget_stats\x18_ \x01(\v2\x15.outrider.v1.GetStatsH\x00R\bgetStats\x12*\n" +
 	"\x05stats\x18` \x01(\v2\x12.outrider.v1.StatsH\x00R\x05stats\x12*\n" +
 	"\x05close\x18a \x01(\v2\x12.outrider.v1.CloseH\x00R\x05close\x12-\n" +
-	"\x06closed\x18b \x01(\v2\x13.outrider.v1.ClosedH\x00R\x06closed\x12'\n" +
+	"\x06closed\x18b \x01(\v2\x13.outrider.v1.ClosedH\x00R\x06closed\x12:\n" +
+	"\vget_metrics\x18c \x01(\v2\x17.outrider.v1.GetMetricsH\x00R\n" +
+	"getMetrics\x120\n" +
+	"\ametrics\x18d \x01(\v2\x14.outrider.v1.MetricsH\x00R\ametrics\x12'\n" +
 	"\x04hold\x18n \x01(\v2\x11.outrider.v1.HoldH\x00R\x04hold\x12=\n" +
 	"\fhold_granted\x18o \x01(\v2\x18.outrider.v1.HoldGrantedH\x00R\vholdGranted\x12C\n" +
 	"\x0eawait_frontier\x18p \x01(\v2\x1a.outrider.v1.AwaitFrontierH\x00R\rawaitFrontier\x12=\n" +
@@ -6820,7 +6936,11 @@ const file_outrider_proto_rawDesc = "" +
 	"\texecuting\x18\x04 \x01(\x03R\texecuting\x12\x14\n" +
 	"\x05slots\x18\x05 \x01(\x03R\x05slots\x12+\n" +
 	"\x11confirmed_version\x18\x06 \x01(\x03R\x10confirmedVersion\x12\x1c\n" +
-	"\tconfirmed\x18\a \x01(\bR\tconfirmed\"\x1d\n" +
+	"\tconfirmed\x18\a \x01(\bR\tconfirmed\"\f\n" +
+	"\n" +
+	"GetMetrics\"\x1d\n" +
+	"\aMetrics\x12\x12\n" +
+	"\x04text\x18\x01 \x01(\tR\x04text\"\x1d\n" +
 	"\x05Close\x12\x14\n" +
 	"\x05force\x18\x01 \x01(\bR\x05force\"H\n" +
 	"\x06Closed\x12(\n" +
@@ -6876,7 +6996,7 @@ func file_outrider_proto_rawDescGZIP() []byte {
 	return file_outrider_proto_rawDescData
 }
 
-var file_outrider_proto_msgTypes = make([]protoimpl.MessageInfo, 89)
+var file_outrider_proto_msgTypes = make([]protoimpl.MessageInfo, 91)
 var file_outrider_proto_goTypes = []any{
 	(*Frame)(nil),         // 0: outrider.v1.Frame
 	(*Error)(nil),         // 1: outrider.v1.Error
@@ -6951,22 +7071,24 @@ var file_outrider_proto_goTypes = []any{
 	(*Books)(nil),         // 70: outrider.v1.Books
 	(*Stats)(nil),         // 71: outrider.v1.Stats
 	(*MemberStats)(nil),   // 72: outrider.v1.MemberStats
-	(*Close)(nil),         // 73: outrider.v1.Close
-	(*Closed)(nil),        // 74: outrider.v1.Closed
-	(*Hold)(nil),          // 75: outrider.v1.Hold
-	(*HoldGranted)(nil),   // 76: outrider.v1.HoldGranted
-	(*AwaitFrontier)(nil), // 77: outrider.v1.AwaitFrontier
-	(*ReleaseHold)(nil),   // 78: outrider.v1.ReleaseHold
-	(*BeginUpdate)(nil),   // 79: outrider.v1.BeginUpdate
-	(*EngineState)(nil),   // 80: outrider.v1.EngineState
-	(*UpdateState)(nil),   // 81: outrider.v1.UpdateState
-	(*GetUpdate)(nil),     // 82: outrider.v1.GetUpdate
-	(*RecordUpdate)(nil),  // 83: outrider.v1.RecordUpdate
-	(*UndoUpdate)(nil),    // 84: outrider.v1.UndoUpdate
-	nil,                   // 85: outrider.v1.Publish.RolesEntry
-	nil,                   // 86: outrider.v1.Publication.RolesEntry
-	nil,                   // 87: outrider.v1.Books.DiscardedEntry
-	nil,                   // 88: outrider.v1.Books.LiveGroupsEntry
+	(*GetMetrics)(nil),    // 73: outrider.v1.GetMetrics
+	(*Metrics)(nil),       // 74: outrider.v1.Metrics
+	(*Close)(nil),         // 75: outrider.v1.Close
+	(*Closed)(nil),        // 76: outrider.v1.Closed
+	(*Hold)(nil),          // 77: outrider.v1.Hold
+	(*HoldGranted)(nil),   // 78: outrider.v1.HoldGranted
+	(*AwaitFrontier)(nil), // 79: outrider.v1.AwaitFrontier
+	(*ReleaseHold)(nil),   // 80: outrider.v1.ReleaseHold
+	(*BeginUpdate)(nil),   // 81: outrider.v1.BeginUpdate
+	(*EngineState)(nil),   // 82: outrider.v1.EngineState
+	(*UpdateState)(nil),   // 83: outrider.v1.UpdateState
+	(*GetUpdate)(nil),     // 84: outrider.v1.GetUpdate
+	(*RecordUpdate)(nil),  // 85: outrider.v1.RecordUpdate
+	(*UndoUpdate)(nil),    // 86: outrider.v1.UndoUpdate
+	nil,                   // 87: outrider.v1.Publish.RolesEntry
+	nil,                   // 88: outrider.v1.Publication.RolesEntry
+	nil,                   // 89: outrider.v1.Books.DiscardedEntry
+	nil,                   // 90: outrider.v1.Books.LiveGroupsEntry
 }
 var file_outrider_proto_depIdxs = []int32{
 	1,   // 0: outrider.v1.Frame.error:type_name -> outrider.v1.Error
@@ -7018,91 +7140,93 @@ var file_outrider_proto_depIdxs = []int32{
 	67,  // 46: outrider.v1.Frame.rewound:type_name -> outrider.v1.Rewound
 	68,  // 47: outrider.v1.Frame.get_stats:type_name -> outrider.v1.GetStats
 	71,  // 48: outrider.v1.Frame.stats:type_name -> outrider.v1.Stats
-	73,  // 49: outrider.v1.Frame.close:type_name -> outrider.v1.Close
-	74,  // 50: outrider.v1.Frame.closed:type_name -> outrider.v1.Closed
-	75,  // 51: outrider.v1.Frame.hold:type_name -> outrider.v1.Hold
-	76,  // 52: outrider.v1.Frame.hold_granted:type_name -> outrider.v1.HoldGranted
-	77,  // 53: outrider.v1.Frame.await_frontier:type_name -> outrider.v1.AwaitFrontier
-	78,  // 54: outrider.v1.Frame.release_hold:type_name -> outrider.v1.ReleaseHold
-	79,  // 55: outrider.v1.Frame.begin_update:type_name -> outrider.v1.BeginUpdate
-	81,  // 56: outrider.v1.Frame.update_state:type_name -> outrider.v1.UpdateState
-	82,  // 57: outrider.v1.Frame.get_update:type_name -> outrider.v1.GetUpdate
-	83,  // 58: outrider.v1.Frame.record_update:type_name -> outrider.v1.RecordUpdate
-	84,  // 59: outrider.v1.Frame.undo_update:type_name -> outrider.v1.UndoUpdate
-	7,   // 60: outrider.v1.Timeline.origin:type_name -> outrider.v1.Term
-	8,   // 61: outrider.v1.Receipt.timeline:type_name -> outrider.v1.Timeline
-	10,  // 62: outrider.v1.Locator.segment:type_name -> outrider.v1.SegmentId
-	13,  // 63: outrider.v1.Own.run:type_name -> outrider.v1.Run
-	15,  // 64: outrider.v1.Own.config:type_name -> outrider.v1.Config
-	16,  // 65: outrider.v1.Config.source:type_name -> outrider.v1.Source
-	13,  // 66: outrider.v1.Join.run:type_name -> outrider.v1.Run
-	19,  // 67: outrider.v1.Join.worker:type_name -> outrider.v1.WorkerRole
-	20,  // 68: outrider.v1.Join.trainer:type_name -> outrider.v1.TrainerRole
-	12,  // 69: outrider.v1.Join.endpoint:type_name -> outrider.v1.Endpoint
-	7,   // 70: outrider.v1.Join.known_term:type_name -> outrider.v1.Term
-	21,  // 71: outrider.v1.Join.inventory:type_name -> outrider.v1.Inventory
-	8,   // 72: outrider.v1.WorkerRole.confirmed_timeline:type_name -> outrider.v1.Timeline
-	59,  // 73: outrider.v1.TrainerRole.log:type_name -> outrider.v1.Entry
-	22,  // 74: outrider.v1.Inventory.held:type_name -> outrider.v1.Held
-	9,   // 75: outrider.v1.Held.receipt:type_name -> outrider.v1.Receipt
-	38,  // 76: outrider.v1.Held.outcome:type_name -> outrider.v1.Outcome
-	7,   // 77: outrider.v1.Joined.term:type_name -> outrider.v1.Term
-	8,   // 78: outrider.v1.Joined.timeline:type_name -> outrider.v1.Timeline
-	12,  // 79: outrider.v1.Joined.table:type_name -> outrider.v1.Endpoint
-	10,  // 80: outrider.v1.Joined.table_segment:type_name -> outrider.v1.SegmentId
-	9,   // 81: outrider.v1.Joined.void:type_name -> outrider.v1.Receipt
-	7,   // 82: outrider.v1.NewTerm.term:type_name -> outrider.v1.Term
-	8,   // 83: outrider.v1.NewTimeline.timeline:type_name -> outrider.v1.Timeline
-	1,   // 84: outrider.v1.End.error:type_name -> outrider.v1.Error
-	10,  // 85: outrider.v1.Fetch.segments:type_name -> outrider.v1.SegmentId
-	10,  // 86: outrider.v1.Fetched.segments:type_name -> outrider.v1.SegmentId
-	9,   // 87: outrider.v1.Assignment.receipt:type_name -> outrider.v1.Receipt
-	32,  // 88: outrider.v1.Grant.assignments:type_name -> outrider.v1.Assignment
-	9,   // 89: outrider.v1.Cancel.receipts:type_name -> outrider.v1.Receipt
-	36,  // 90: outrider.v1.SampleDone.counts:type_name -> outrider.v1.SampleCount
-	9,   // 91: outrider.v1.SampleCount.receipt:type_name -> outrider.v1.Receipt
-	38,  // 92: outrider.v1.Report.outcomes:type_name -> outrider.v1.Outcome
-	9,   // 93: outrider.v1.Outcome.receipt:type_name -> outrider.v1.Receipt
-	11,  // 94: outrider.v1.Outcome.locator:type_name -> outrider.v1.Locator
-	39,  // 95: outrider.v1.Outcome.summary:type_name -> outrider.v1.Summary
-	1,   // 96: outrider.v1.Reported.errors:type_name -> outrider.v1.Error
-	8,   // 97: outrider.v1.Confirmed.timeline:type_name -> outrider.v1.Timeline
-	11,  // 98: outrider.v1.LeasedGroup.locator:type_name -> outrider.v1.Locator
-	39,  // 99: outrider.v1.LeasedGroup.summary:type_name -> outrider.v1.Summary
-	47,  // 100: outrider.v1.Lease.groups:type_name -> outrider.v1.LeasedGroup
-	12,  // 101: outrider.v1.Lease.endpoints:type_name -> outrider.v1.Endpoint
-	11,  // 102: outrider.v1.Shard.locators:type_name -> outrider.v1.Locator
-	49,  // 103: outrider.v1.Publish.shards:type_name -> outrider.v1.Shard
-	85,  // 104: outrider.v1.Publish.roles:type_name -> outrider.v1.Publish.RolesEntry
-	8,   // 105: outrider.v1.Publication.timeline:type_name -> outrider.v1.Timeline
-	7,   // 106: outrider.v1.Publication.term:type_name -> outrider.v1.Term
-	49,  // 107: outrider.v1.Publication.shards:type_name -> outrider.v1.Shard
-	86,  // 108: outrider.v1.Publication.roles:type_name -> outrider.v1.Publication.RolesEntry
-	12,  // 109: outrider.v1.Publication.endpoints:type_name -> outrider.v1.Endpoint
-	51,  // 110: outrider.v1.Admit.publication:type_name -> outrider.v1.Publication
-	10,  // 111: outrider.v1.Admitted.segments:type_name -> outrider.v1.SegmentId
-	11,  // 112: outrider.v1.Admitted.locators:type_name -> outrider.v1.Locator
-	59,  // 113: outrider.v1.Append.entry:type_name -> outrider.v1.Entry
-	69,  // 114: outrider.v1.Books.reserved:type_name -> outrider.v1.Count
-	69,  // 115: outrider.v1.Books.acknowledged:type_name -> outrider.v1.Count
-	87,  // 116: outrider.v1.Books.discarded:type_name -> outrider.v1.Books.DiscardedEntry
-	69,  // 117: outrider.v1.Books.failed:type_name -> outrider.v1.Count
-	69,  // 118: outrider.v1.Books.live:type_name -> outrider.v1.Count
-	88,  // 119: outrider.v1.Books.live_groups:type_name -> outrider.v1.Books.LiveGroupsEntry
-	70,  // 120: outrider.v1.Stats.books:type_name -> outrider.v1.Books
-	8,   // 121: outrider.v1.Stats.timeline:type_name -> outrider.v1.Timeline
-	7,   // 122: outrider.v1.Stats.term:type_name -> outrider.v1.Term
-	72,  // 123: outrider.v1.Stats.members:type_name -> outrider.v1.MemberStats
-	71,  // 124: outrider.v1.Closed.stats:type_name -> outrider.v1.Stats
-	80,  // 125: outrider.v1.UpdateState.engines:type_name -> outrider.v1.EngineState
-	69,  // 126: outrider.v1.Books.DiscardedEntry.value:type_name -> outrider.v1.Count
-	0,   // 127: outrider.v1.Owner.Session:input_type -> outrider.v1.Frame
-	0,   // 128: outrider.v1.Owner.Session:output_type -> outrider.v1.Frame
-	128, // [128:129] is the sub-list for method output_type
-	127, // [127:128] is the sub-list for method input_type
-	127, // [127:127] is the sub-list for extension type_name
-	127, // [127:127] is the sub-list for extension extendee
-	0,   // [0:127] is the sub-list for field type_name
+	75,  // 49: outrider.v1.Frame.close:type_name -> outrider.v1.Close
+	76,  // 50: outrider.v1.Frame.closed:type_name -> outrider.v1.Closed
+	73,  // 51: outrider.v1.Frame.get_metrics:type_name -> outrider.v1.GetMetrics
+	74,  // 52: outrider.v1.Frame.metrics:type_name -> outrider.v1.Metrics
+	77,  // 53: outrider.v1.Frame.hold:type_name -> outrider.v1.Hold
+	78,  // 54: outrider.v1.Frame.hold_granted:type_name -> outrider.v1.HoldGranted
+	79,  // 55: outrider.v1.Frame.await_frontier:type_name -> outrider.v1.AwaitFrontier
+	80,  // 56: outrider.v1.Frame.release_hold:type_name -> outrider.v1.ReleaseHold
+	81,  // 57: outrider.v1.Frame.begin_update:type_name -> outrider.v1.BeginUpdate
+	83,  // 58: outrider.v1.Frame.update_state:type_name -> outrider.v1.UpdateState
+	84,  // 59: outrider.v1.Frame.get_update:type_name -> outrider.v1.GetUpdate
+	85,  // 60: outrider.v1.Frame.record_update:type_name -> outrider.v1.RecordUpdate
+	86,  // 61: outrider.v1.Frame.undo_update:type_name -> outrider.v1.UndoUpdate
+	7,   // 62: outrider.v1.Timeline.origin:type_name -> outrider.v1.Term
+	8,   // 63: outrider.v1.Receipt.timeline:type_name -> outrider.v1.Timeline
+	10,  // 64: outrider.v1.Locator.segment:type_name -> outrider.v1.SegmentId
+	13,  // 65: outrider.v1.Own.run:type_name -> outrider.v1.Run
+	15,  // 66: outrider.v1.Own.config:type_name -> outrider.v1.Config
+	16,  // 67: outrider.v1.Config.source:type_name -> outrider.v1.Source
+	13,  // 68: outrider.v1.Join.run:type_name -> outrider.v1.Run
+	19,  // 69: outrider.v1.Join.worker:type_name -> outrider.v1.WorkerRole
+	20,  // 70: outrider.v1.Join.trainer:type_name -> outrider.v1.TrainerRole
+	12,  // 71: outrider.v1.Join.endpoint:type_name -> outrider.v1.Endpoint
+	7,   // 72: outrider.v1.Join.known_term:type_name -> outrider.v1.Term
+	21,  // 73: outrider.v1.Join.inventory:type_name -> outrider.v1.Inventory
+	8,   // 74: outrider.v1.WorkerRole.confirmed_timeline:type_name -> outrider.v1.Timeline
+	59,  // 75: outrider.v1.TrainerRole.log:type_name -> outrider.v1.Entry
+	22,  // 76: outrider.v1.Inventory.held:type_name -> outrider.v1.Held
+	9,   // 77: outrider.v1.Held.receipt:type_name -> outrider.v1.Receipt
+	38,  // 78: outrider.v1.Held.outcome:type_name -> outrider.v1.Outcome
+	7,   // 79: outrider.v1.Joined.term:type_name -> outrider.v1.Term
+	8,   // 80: outrider.v1.Joined.timeline:type_name -> outrider.v1.Timeline
+	12,  // 81: outrider.v1.Joined.table:type_name -> outrider.v1.Endpoint
+	10,  // 82: outrider.v1.Joined.table_segment:type_name -> outrider.v1.SegmentId
+	9,   // 83: outrider.v1.Joined.void:type_name -> outrider.v1.Receipt
+	7,   // 84: outrider.v1.NewTerm.term:type_name -> outrider.v1.Term
+	8,   // 85: outrider.v1.NewTimeline.timeline:type_name -> outrider.v1.Timeline
+	1,   // 86: outrider.v1.End.error:type_name -> outrider.v1.Error
+	10,  // 87: outrider.v1.Fetch.segments:type_name -> outrider.v1.SegmentId
+	10,  // 88: outrider.v1.Fetched.segments:type_name -> outrider.v1.SegmentId
+	9,   // 89: outrider.v1.Assignment.receipt:type_name -> outrider.v1.Receipt
+	32,  // 90: outrider.v1.Grant.assignments:type_name -> outrider.v1.Assignment
+	9,   // 91: outrider.v1.Cancel.receipts:type_name -> outrider.v1.Receipt
+	36,  // 92: outrider.v1.SampleDone.counts:type_name -> outrider.v1.SampleCount
+	9,   // 93: outrider.v1.SampleCount.receipt:type_name -> outrider.v1.Receipt
+	38,  // 94: outrider.v1.Report.outcomes:type_name -> outrider.v1.Outcome
+	9,   // 95: outrider.v1.Outcome.receipt:type_name -> outrider.v1.Receipt
+	11,  // 96: outrider.v1.Outcome.locator:type_name -> outrider.v1.Locator
+	39,  // 97: outrider.v1.Outcome.summary:type_name -> outrider.v1.Summary
+	1,   // 98: outrider.v1.Reported.errors:type_name -> outrider.v1.Error
+	8,   // 99: outrider.v1.Confirmed.timeline:type_name -> outrider.v1.Timeline
+	11,  // 100: outrider.v1.LeasedGroup.locator:type_name -> outrider.v1.Locator
+	39,  // 101: outrider.v1.LeasedGroup.summary:type_name -> outrider.v1.Summary
+	47,  // 102: outrider.v1.Lease.groups:type_name -> outrider.v1.LeasedGroup
+	12,  // 103: outrider.v1.Lease.endpoints:type_name -> outrider.v1.Endpoint
+	11,  // 104: outrider.v1.Shard.locators:type_name -> outrider.v1.Locator
+	49,  // 105: outrider.v1.Publish.shards:type_name -> outrider.v1.Shard
+	87,  // 106: outrider.v1.Publish.roles:type_name -> outrider.v1.Publish.RolesEntry
+	8,   // 107: outrider.v1.Publication.timeline:type_name -> outrider.v1.Timeline
+	7,   // 108: outrider.v1.Publication.term:type_name -> outrider.v1.Term
+	49,  // 109: outrider.v1.Publication.shards:type_name -> outrider.v1.Shard
+	88,  // 110: outrider.v1.Publication.roles:type_name -> outrider.v1.Publication.RolesEntry
+	12,  // 111: outrider.v1.Publication.endpoints:type_name -> outrider.v1.Endpoint
+	51,  // 112: outrider.v1.Admit.publication:type_name -> outrider.v1.Publication
+	10,  // 113: outrider.v1.Admitted.segments:type_name -> outrider.v1.SegmentId
+	11,  // 114: outrider.v1.Admitted.locators:type_name -> outrider.v1.Locator
+	59,  // 115: outrider.v1.Append.entry:type_name -> outrider.v1.Entry
+	69,  // 116: outrider.v1.Books.reserved:type_name -> outrider.v1.Count
+	69,  // 117: outrider.v1.Books.acknowledged:type_name -> outrider.v1.Count
+	89,  // 118: outrider.v1.Books.discarded:type_name -> outrider.v1.Books.DiscardedEntry
+	69,  // 119: outrider.v1.Books.failed:type_name -> outrider.v1.Count
+	69,  // 120: outrider.v1.Books.live:type_name -> outrider.v1.Count
+	90,  // 121: outrider.v1.Books.live_groups:type_name -> outrider.v1.Books.LiveGroupsEntry
+	70,  // 122: outrider.v1.Stats.books:type_name -> outrider.v1.Books
+	8,   // 123: outrider.v1.Stats.timeline:type_name -> outrider.v1.Timeline
+	7,   // 124: outrider.v1.Stats.term:type_name -> outrider.v1.Term
+	72,  // 125: outrider.v1.Stats.members:type_name -> outrider.v1.MemberStats
+	71,  // 126: outrider.v1.Closed.stats:type_name -> outrider.v1.Stats
+	82,  // 127: outrider.v1.UpdateState.engines:type_name -> outrider.v1.EngineState
+	69,  // 128: outrider.v1.Books.DiscardedEntry.value:type_name -> outrider.v1.Count
+	0,   // 129: outrider.v1.Owner.Session:input_type -> outrider.v1.Frame
+	0,   // 130: outrider.v1.Owner.Session:output_type -> outrider.v1.Frame
+	130, // [130:131] is the sub-list for method output_type
+	129, // [129:130] is the sub-list for method input_type
+	129, // [129:129] is the sub-list for extension type_name
+	129, // [129:129] is the sub-list for extension extendee
+	0,   // [0:129] is the sub-list for field type_name
 }
 
 func init() { file_outrider_proto_init() }
@@ -7161,6 +7285,8 @@ func file_outrider_proto_init() {
 		(*Frame_Stats_)(nil),
 		(*Frame_Close)(nil),
 		(*Frame_Closed)(nil),
+		(*Frame_GetMetrics)(nil),
+		(*Frame_Metrics_)(nil),
 		(*Frame_Hold)(nil),
 		(*Frame_HoldGranted)(nil),
 		(*Frame_AwaitFrontier)(nil),
@@ -7177,7 +7303,7 @@ func file_outrider_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_outrider_proto_rawDesc), len(file_outrider_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   89,
+			NumMessages:   91,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -1,0 +1,82 @@
+package sidecar
+
+import (
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/common/expfmt"
+
+	"outrider/bridge/wire"
+)
+
+// runCollector shows a run's numbers to Prometheus under the names that status and logs use.
+type runCollector struct {
+	run   string
+	stats *wire.Stats
+}
+
+func (runCollector) Describe(chan<- *prometheus.Desc) {} // unchecked: reasons of discards are the user's words
+
+func (c runCollector) Collect(out chan<- prometheus.Metric) {
+	put := func(kind prometheus.ValueType, name, help string, value float64, labels ...string) {
+		pairs := prometheus.Labels{"run": c.run}
+		for i := 0; i+1 < len(labels); i += 2 {
+			pairs[labels[i]] = labels[i+1]
+		}
+		out <- prometheus.MustNewConstMetric(prometheus.NewDesc("outrider_"+name, help, nil, pairs), kind, value)
+	}
+	s := c.stats
+	tally := func(account, reason string, count *wire.Count) {
+		const help = "The books: reserved = acknowledged + discarded + failed + live. Accounts go back when a run rewinds."
+		put(prometheus.GaugeValue, "groups", help, float64(count.GetGroups()), "account", account, "reason", reason)
+		put(prometheus.GaugeValue, "samples", help, float64(count.GetSamples()), "account", account, "reason", reason)
+		put(prometheus.GaugeValue, "tokens", help, float64(count.GetTokens()), "account", account, "reason", reason)
+	}
+	tally("reserved", "", s.GetBooks().GetReserved())
+	tally("acknowledged", "", s.GetBooks().GetAcknowledged())
+	tally("failed", "", s.GetBooks().GetFailed())
+	tally("live", "", s.GetBooks().GetLive())
+	for reason, count := range s.GetBooks().GetDiscarded() {
+		tally("discarded", reason, count)
+	}
+	for state, groups := range s.GetBooks().GetLiveGroups() {
+		put(prometheus.GaugeValue, "live_groups", "Groups by state.", float64(groups), "state", state)
+	}
+	bound := func(name string, used, limit int64) {
+		put(prometheus.GaugeValue, "bound_used", "What a bound counts.", float64(used), "bound", name)
+		put(prometheus.GaugeValue, "bound_limit", "The bound; 0: none.", float64(limit), "bound", name)
+	}
+	bound("executing", s.GetExecuting(), s.GetExecutingLimit())
+	bound("retained", s.GetRetained(), s.GetRetainedLimit())
+	bound("completed", s.GetCompleted(), s.GetCompletedLimit())
+	bound("bytes", s.GetBytes(), s.GetBytesLimit())
+	put(prometheus.GaugeValue, "next_rollout", "The rollout after the last committed one.", float64(s.GetNextRollout()))
+	put(prometheus.GaugeValue, "announced_version", "Weight version that the trainer announced.", float64(s.GetAnnouncedVersion()))
+	put(prometheus.GaugeValue, "workers", "Attached workers.", float64(s.GetWorkers()))
+	put(prometheus.GaugeValue, "trainers", "Attached trainer ranks.", float64(s.GetTrainers()))
+	put(prometheus.GaugeValue, "unconfirmed_engines", "Engines that get no work until they confirm the announced version.", float64(s.GetUnconfirmed()))
+	put(prometheus.CounterValue, "requeued_groups_total", "Groups that went back to the source, in this life of the owner.", float64(s.GetRequeued()))
+	put(prometheus.CounterValue, "stale_outcomes_total", "Outcomes refused because their receipt was void.", float64(s.GetStaleOutcomes()))
+	put(prometheus.CounterValue, "evicted_groups_total", "Groups evicted from a full buffer.", float64(s.GetEvicted()))
+	put(prometheus.CounterValue, "rewinds_total", "Times the run went back to older weights.", float64(s.GetRewinds()))
+	put(prometheus.GaugeValue, "staleness_mean", "Mean staleness of trained groups, in versions.", s.GetStalenessMean())
+	put(prometheus.GaugeValue, "staleness_max", "Largest staleness of a trained group, in versions.", float64(s.GetStalenessMax()))
+}
+
+// metrics is the run and the owner's process in the Prometheus text format.
+func (o *owner) metrics() (string, error) {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(runCollector{o.run.GetName(), o.stats()}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	families, err := registry.Gather()
+	if err != nil {
+		return "", err
+	}
+	var text strings.Builder
+	for _, family := range families {
+		if _, err := expfmt.MetricFamilyToText(&text, family); err != nil {
+			return "", err
+		}
+	}
+	return text.String(), nil
+}
