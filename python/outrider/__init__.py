@@ -1,0 +1,40 @@
+"""Outrider: prompt groups, leases and shared memory for asynchronous reinforcement learning beside Ray actors.
+
+A job starts or owns a `Run`; engines attach as `Worker`, trainer ranks as `Trainer`; a `Batch` is read in place.
+"""
+
+from outrider.batch import Batch, Group
+from outrider.config import Limits, Policy
+from outrider.errors import (
+    Closed,
+    CohortChanged,
+    ConfigError,
+    Conflict,
+    Damaged,
+    DataError,
+    EndOfRun,
+    Error,
+    NotAdmitted,
+    OwnerLost,
+    Refused,
+    Retry,
+    SourceError,
+    Stale,
+    StartError,
+    Unsupported,
+    UpdateFailed,
+)
+from outrider.hold import Hold
+from outrider.lease import Lease, LeasedGroup
+from outrider.packing import Packed
+from outrider.prompt import Prompt
+from outrider.publication import Publication
+from outrider.run import Rewound, Run
+from outrider.sample import Sample
+from outrider.source import Table, table
+from outrider.start import own
+from outrider.stats import Books, Bound, Count, MemberStats, Stats
+from outrider.trainer import Trainer
+from outrider.update import Engine, Members, UpdateReport
+from outrider.work import Work
+from outrider.worker import Worker

@@ -1,0 +1,138 @@
+"""Shared memory: read-only mappings that live as long as their last view, and fresh memfds written as Arrow streams."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+from typing import Any
+
+import pyarrow as pa
+
+_FAILED = ctypes.c_void_p(-1).value
+
+
+def _libc() -> Any:
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.mmap.restype = ctypes.c_void_p
+    libc.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_int64)
+    libc.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
+    return libc
+
+
+class Mapping:
+    """Pages of a sealed memfd, mapped read-only.
+
+    Every Arrow buffer and numpy view made from it holds it; the pages go with the last of them, whatever has become of
+    lease, batch or sidecar. No descriptor stays open for it (Python's own `mmap` keeps one before 3.13).
+    """
+
+    __slots__ = ("__weakref__", "_munmap", "address", "size")
+
+    def __init__(self, fd: int) -> None:
+        """Maps the whole file.
+
+        Args:
+            fd: A memfd; stays the caller's, who may close it at once.
+
+        Raises:
+            OSError: The kernel refused the mapping.
+        """
+        libc = _libc()
+        self.size = os.fstat(fd).st_size
+        self.address = 0
+        self._munmap = libc.munmap
+        if self.size == 0:
+            return
+        # Kernels before 6.7 refuse a shared mapping of write-sealed memory, even a read-only one; a private one is the same pages.
+        for flags in (mmap.MAP_SHARED, mmap.MAP_PRIVATE):
+            address = libc.mmap(None, self.size, mmap.PROT_READ, flags, fd, 0)
+            if address != _FAILED:
+                self.address = address
+                return
+        error = ctypes.get_errno()
+        raise OSError(error, f"outrider: mapping {self.size} bytes of shared memory: {os.strerror(error)}")
+
+    def __del__(self) -> None:
+        # Runs wherever the last view dies: one system call, no lock, no message.
+        if self.address:
+            self._munmap(self.address, self.size)
+            self.address = 0
+
+    def buffer(self) -> pa.Buffer:
+        """The mapped bytes as an immutable Arrow buffer that keeps the mapping; shared, not copied."""
+        if self.address == 0:
+            return pa.py_buffer(b"")
+        return pa.foreign_buffer(self.address, self.size, base=self)
+
+
+def read_stream(fd: int) -> list[pa.RecordBatch]:
+    """Reads an Arrow IPC stream in place.
+
+    Args:
+        fd: A sealed memfd; stays the caller's.
+
+    Returns:
+        The stream's record batches over the mapped memory; nothing is copied.
+    """
+    with pa.ipc.open_stream(Mapping(fd).buffer()) as reader:
+        return list(reader)
+
+
+def write_stream(schema: pa.Schema, batches: list[pa.RecordBatch], name: str) -> int:
+    """Writes record batches once, as an Arrow IPC stream, into a fresh memfd.
+
+    The columns' buffers go to the kernel as they lie; the receiver seals the memfd, so no writable mapping of it is ever made here.
+
+    Args:
+        schema: Of all batches.
+        batches: Rows; may be empty.
+        name: Shown in /proc; no meaning.
+
+    Returns:
+        The memfd, the caller's to pass on and close.
+
+    Raises:
+        OSError: No descriptor or no memory is left.
+    """
+    fd = os.memfd_create(f"outrider:{name}", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    try:
+        size = sum(batch.nbytes for batch in batches)
+        if size <= _SMALL:
+            sink = pa.BufferOutputStream()
+            _write(schema, batches, sink)
+            _write_all(fd, memoryview(sink.getvalue()))
+        else:
+            # By path: the descriptor stays ours, and the stream's own is closed before the memfd is sealed.
+            with pa.OSFile(f"/proc/self/fd/{fd}", "wb") as file:
+                _write(schema, batches, file)
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
+
+
+# Below this a stream is put together in memory and written by one call; above, each buffer is written from where it lies.
+_SMALL = 256 << 10
+
+
+def _write(schema: pa.Schema, batches: list[pa.RecordBatch], sink: Any) -> None:
+    with pa.ipc.new_stream(sink, schema) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+
+
+def write_bytes(data: bytes, name: str) -> int:
+    """Puts bytes into a fresh memfd; the caller closes it."""
+    fd = os.memfd_create(f"outrider:{name}", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    try:
+        _write_all(fd, memoryview(data))
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
+
+
+def _write_all(fd: int, data: memoryview) -> None:
+    while data:
+        data = data[os.write(fd, data) :]

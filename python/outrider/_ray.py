@@ -1,0 +1,84 @@
+"""All that Outrider knows of Ray. Everything else works without Ray installed or initialised."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from typing import Any
+
+log = logging.getLogger("outrider")
+
+
+def ray_if_running() -> Any | None:
+    """The ray module if this process is part of a Ray job; never imports it."""
+    ray = sys.modules.get("ray")
+    if ray is None:
+        return None
+    is_initialized = getattr(ray, "is_initialized", None)
+    return ray if is_initialized is not None and is_initialized() else None
+
+
+def _context() -> Any | None:
+    ray = ray_if_running()
+    return None if ray is None else ray.get_runtime_context()
+
+
+def in_actor() -> bool:
+    """Whether this process is a Ray actor's."""
+    context = _context()
+    return context is not None and context.get_actor_id() is not None
+
+
+def actor_name() -> str | None:
+    """Name of this process's actor: the one it was given, else its class's; None outside of an actor."""
+    if not in_actor():
+        return None
+    context = _context()
+    assert context is not None
+    name = context.get_actor_name()
+    if name:
+        return str(name)
+    try:
+        return str(context.current_actor._ray_actor_creation_function_descriptor.class_name)
+    except Exception:
+        return "actor"
+
+
+def actor_handle() -> bytes:
+    """This process's actor handle, pickled for whoever may call it; empty outside of an actor."""
+    if not in_actor():
+        return b""
+    from ray import cloudpickle
+
+    context = _context()
+    assert context is not None
+    return bytes(cloudpickle.dumps(context.current_actor))
+
+
+def load_handle(data: bytes) -> Any | None:
+    """The actor handle that `actor_handle` pickled; None for an empty one."""
+    if not data:
+        return None
+    from ray import cloudpickle
+
+    return cloudpickle.loads(data)
+
+
+def logs_directory() -> str | None:
+    """Ray's log directory of this session, where `ray logs` lists files; None outside of Ray or when it cannot be found."""
+    ray = ray_if_running()
+    if ray is None:
+        return None
+    try:
+        path = ray._private.worker._global_node.get_logs_dir_path()
+    except Exception:
+        # A worker's stdout is a file in that directory, in every version tried.
+        path = os.path.dirname(os.readlink("/proc/self/fd/1"))
+    return str(path) if os.path.isdir(path) and os.access(path, os.W_OK) and "/logs" in str(path) else None
+
+
+def node_ip() -> str:
+    """The address that other nodes reach this one by; the loopback's without Ray."""
+    ray = ray_if_running()
+    return "127.0.0.1" if ray is None else str(ray.util.get_node_ip_address())

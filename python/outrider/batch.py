@@ -1,0 +1,211 @@
+"""A trainer rank's shard, read in place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from outrider._segment import Segment
+from outrider.columns import flat, is_fixed, is_list, numbers
+from outrider.errors import DataError
+from outrider.packing import Packed, pack, pad
+from outrider.view import Missing
+
+
+class Part(NamedTuple):
+    """Rows of one group in one segment, in reading order."""
+
+    group: int
+    attempt: int | None
+    segment: Segment
+    first: int
+    rows: int
+
+
+class Group:
+    """The rows of one prompt group in this shard, as the engine wrote them.
+
+    Attribute access by column name: a list column gives its flat values, a fixed-width column one value a row, both as
+    read-only numpy views; a text column gives a list of str (copied). Pickled, it carries its own rows only.
+
+    Attributes:
+        group: Index in the source's endless order.
+        attempt: Which reservation of it this is; None where only the publication was known.
+        rows: The rows as an Arrow record batch over the shared memory.
+    """
+
+    __slots__ = ("attempt", "group", "rows")
+
+    def __init__(self, group: int, attempt: int | None, rows: pa.RecordBatch) -> None:
+        self.group = group
+        self.attempt = attempt
+        self.rows = rows
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, self.rows.schema) as writer:
+            writer.write_batch(self.rows)
+        return _load_group, (self.group, self.attempt, sink.getvalue().to_pybytes())
+
+    def __repr__(self) -> str:
+        return f"<outrider.Group {self.group} attempt={self.attempt} rows={self.rows.num_rows}>"
+
+    def column(self, name: str) -> pa.Array:
+        """A column as an Arrow array; shared, not copied.
+
+        Raises:
+            Missing: There is none of that name.
+        """
+        index = self.rows.schema.get_field_index(name)
+        if index < 0:
+            raise Missing(f"outrider: group {self.group} has no column {name!r}; it has {self.rows.schema.names}")
+        return self.rows.column(index)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        array = self.column(name)
+        if is_list(array.type):
+            return numbers(name, flat(array)[0])
+        if is_fixed(array.type):
+            return numbers(name, array)
+        return array.to_pylist()
+
+    @property
+    def cu_seqlens(self) -> npt.NDArray[np.int32]:
+        """int32 [rows + 1]: where each sample's tokens begin and end in `tokens`.
+
+        A view of the column's own offsets where they start at 0; a rebased copy where the group is not the first of its segment.
+        """
+        return flat(self.column("tokens"))[1]
+
+    def offsets(self, name: str) -> npt.NDArray[np.int32]:
+        """int32 [rows + 1]: the same for another list column, such as "logprobs"."""
+        return flat(self.column(name))[1]
+
+
+def _load_group(group: int, attempt: int | None, data: bytes) -> Group:
+    with pa.ipc.open_stream(data) as reader:
+        return Group(group, attempt, reader.read_next_batch())
+
+
+class Batch:
+    """One shard of a publication, admitted: this rank has exactly these rows.
+
+    Attribute access by column name gives a fixed-width column gathered over all rows (`batch.reward`; copied, it is small).
+    A view stays valid for as long as Python holds it, whatever happens to the lease, the batch, or the sidecar.
+
+    Attributes:
+        rollout: Rollout id that the batch was taken under.
+        admission: Identity of its lease.
+    """
+
+    def __init__(self, rollout: int, admission: int, parts: list[Part]) -> None:
+        self.rollout = rollout
+        self.admission = admission
+        self._parts = parts
+        self._slices: list[pa.RecordBatch] | None = None
+
+    def __repr__(self) -> str:
+        return f"<outrider.Batch rollout={self.rollout} rows={self.num_rows}>"
+
+    @property
+    def num_rows(self) -> int:
+        """Samples in this shard."""
+        return sum(part.rows for part in self._parts)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of these rows' columns in shared memory."""
+        return sum(rows.nbytes for rows in self._runs())
+
+    def groups(self) -> Iterator[Group]:
+        """The groups in the publication's order."""
+        at = 0
+        while at < len(self._parts):
+            first = self._parts[at]
+            slices: list[pa.RecordBatch] = []
+            while at < len(self._parts) and self._parts[at].group == first.group:
+                slices += self._parts[at].segment.rows(self._parts[at].first, self._parts[at].rows)
+                at += 1
+            # A group whose rows lie apart (a shard that reorders them, a writer that split them) is joined by one copy.
+            yield Group(first.group, first.attempt, slices[0] if len(slices) == 1 else pa.concat_batches(slices))
+
+    def column(self, name: str) -> pa.ChunkedArray:
+        """A column over the whole shard, in row order; shared, not copied.
+
+        Raises:
+            Missing: No group has it.
+            DataError: Some groups have it and others do not, or with another type.
+        """
+        runs = self._runs()
+        chunks = []
+        for rows in runs:
+            index = rows.schema.get_field_index(name)
+            if index < 0:
+                have = [other for other in runs if other.schema.get_field_index(name) >= 0]
+                if not have:
+                    raise Missing(f"outrider: the batch of rollout {self.rollout} has no column {name!r}; it has {rows.schema.names}")
+                raise DataError(
+                    f"outrider: column {name!r} is missing in {sum(r.num_rows for r in runs) - sum(r.num_rows for r in have)} of {self.num_rows} rows"
+                    f" of rollout {self.rollout}; give it in every sample or in none"
+                )
+            chunks.append(rows.column(index))
+        for chunk in chunks:
+            if not chunk.type.equals(chunks[0].type):
+                raise DataError(f"outrider: column {name!r} is {chunks[0].type} in some rows of rollout {self.rollout} and {chunk.type} in others; write it with one type")
+        return pa.chunked_array(chunks) if chunks else pa.chunked_array([], pa.null())
+
+    def packed(self, *names: str, out: Any = None) -> Packed:
+        """Gathers columns of the whole shard, one copy.
+
+        Args:
+            names: Columns; list columns come as their flat values, fixed-width ones with one value a row.
+            out: Arrays to write into, by name (or one array for one name); e.g. pinned memory. Right dtype, 1-d, at least as long.
+
+        Returns:
+            The arrays as attributes, with `cu_seqlens` of the token domain.
+
+        Raises:
+            DataError: A column without a flat numpy form, or an `out` that does not fit.
+        """
+        return pack({name: self.column(name) for name in names}, out)
+
+    def padded(self, name: str, value: Any = 0) -> npt.NDArray[Any]:
+        """A list column as [rows, longest], the rest filled with `value`; copied.
+
+        Raises:
+            DataError: Not a list column of numbers.
+        """
+        return pad(name, self.column(name), value)
+
+    def __getattr__(self, name: str) -> npt.NDArray[Any]:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        column = self.column(name)
+        if is_list(column.type):
+            raise DataError(f"outrider: column {name!r} has a list in each row; use packed({name!r}), padded({name!r}) or groups()")
+        if not is_fixed(column.type):
+            raise DataError(f"outrider: column {name!r} is {column.type}, which has no numpy form; use column({name!r})")
+        return pack({name: column}, None)[name]
+
+    def _runs(self) -> list[pa.RecordBatch]:
+        """The rows as few slices: neighbours in one segment are one."""
+        if self._slices is None:
+            slices: list[pa.RecordBatch] = []
+            at = 0
+            while at < len(self._parts):
+                part, rows = self._parts[at], self._parts[at].rows
+                at += 1
+                while at < len(self._parts) and self._parts[at].segment is part.segment and self._parts[at].first == part.first + rows:
+                    rows += self._parts[at].rows
+                    at += 1
+                slices += part.segment.rows(part.first, rows)
+            self._slices = slices
+        return self._slices
+
+

@@ -1,0 +1,177 @@
+"""What a run may use and how it decides: checked here for kind, by the owner for sense."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from outrider import _wire_pb2 as wire
+from outrider.errors import ConfigError
+
+_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "TIB": 1 << 40}
+_INT64 = (1 << 63) - 1
+
+
+def count(name: str, value: Any, least: int, most: int = _INT64) -> int:
+    """Checks a count.
+
+    Args:
+        name: Of the argument, for the message.
+        value: What the user gave; numpy integers count as integers, booleans and floats do not.
+        least: Smallest value that works.
+        most: Largest value that works.
+
+    Returns:
+        The value as an int.
+
+    Raises:
+        ConfigError: Not an integer, or out of range.
+    """
+    bound = f"at least {least}" if most == _INT64 else f"from {least} to {most}"
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise ConfigError(f"outrider: {name}={value!r} is a {type(value).__name__}, not an integer; give a whole number, {bound}")
+    number = int(value.__index__())
+    if not least <= number <= most:
+        raise ConfigError(f"outrider: {name}={number} is out of range; give a whole number, {bound}")
+    return number
+
+
+def real(name: str, value: Any, least: float, most: float) -> float:
+    """Checks a finite real number in [least, most]; booleans are refused.
+
+    Raises:
+        ConfigError: Not a number, not finite, or out of range.
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ConfigError(f"outrider: {name}={value!r} is a {type(value).__name__}, not a number; give one from {least:g} to {most:g}")
+    if not math.isfinite(value) or not least <= value <= most:
+        raise ConfigError(f"outrider: {name}={value!r} is out of range; give a number from {least:g} to {most:g}")
+    return float(value)
+
+
+def choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
+    """Checks a word.
+
+    Raises:
+        ConfigError: Not one of the choices.
+    """
+    if value not in choices:
+        raise ConfigError(f"outrider: {name}={value!r} is unknown; choose one of {', '.join(map(repr, choices))}")
+    return str(value)
+
+
+def size(name: str, value: Any) -> int:
+    """Bytes as an integer or as text with a unit ("4GiB", "500MB").
+
+    Raises:
+        ConfigError: Neither, or not positive.
+    """
+    if not isinstance(value, str):
+        return count(name, value, 1)
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", value)
+    if match is None or match[2].upper() not in _UNITS:
+        raise ConfigError(f"outrider: {name}={value!r} is no size; give bytes as an integer or text such as '4GiB' or '500MB'")
+    return count(name, int(float(match[1]) * _UNITS[match[2].upper()]), 1)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The four bounds. What is left out is derived from batch, group and worker sizes; the owner's log says how.
+
+    Attributes:
+        executing: Samples that run at once.
+        retained: Groups between reservation and settlement.
+        completed: Finished groups that wait for a batch or are in one.
+        bytes: Bytes of segments per host: an integer, or text such as "4GiB".
+
+    Raises:
+        ConfigError: A bound that is no positive whole number.
+    """
+
+    executing: int | None = None
+    retained: int | None = None
+    completed: int | None = None
+    bytes: int | str | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("executing", "retained", "completed"):
+            value = getattr(self, name)
+            if value is not None:
+                object.__setattr__(self, name, count(f"limits.{name}", value, 1))
+        if self.bytes is not None:
+            object.__setattr__(self, "bytes", size("limits.bytes", self.bytes))
+
+
+@dataclass(frozen=True)
+class Policy:
+    """How the run decides.
+
+    Attributes:
+        submission: "sample": a prompt group goes out as soon as enough samples have ended, wherever; "group": when a whole group has.
+        order: "fifo": the oldest finished group is trained first; "lifo": the newest.
+        max_staleness: Weight versions that a trained group may lie behind the announced one; None: no bound.
+        stale: What becomes of a group beyond the bound: "requeue" (generated anew) or "drop" (discarded and counted).
+        full: With no place for a finished group: "block" (it waits) or "evict" (the stalest goes back to the source).
+        max_attempts: Times that a group's own data may fail before it is parked as failed.
+        max_failed: Share of the source's groups that may be parked before the run ends.
+        rewind: Whether a trainer with older weights may take the run back: "allow" or "refuse".
+        join_window: Seconds that a restarted owner waits for members to bring what they hold.
+
+    Raises:
+        ConfigError: A word or number that cannot work; names the argument, its value, and what can.
+    """
+
+    submission: str = "sample"
+    order: str = "fifo"
+    max_staleness: int | None = None
+    stale: str = "requeue"
+    full: str = "block"
+    max_attempts: int = 3
+    max_failed: float = 0.01
+    rewind: str = "allow"
+    join_window: float = 5.0
+
+    def __post_init__(self) -> None:
+        choice("policy.submission", self.submission, ("sample", "group"))
+        choice("policy.order", self.order, ("fifo", "lifo"))
+        choice("policy.stale", self.stale, ("requeue", "drop"))
+        choice("policy.full", self.full, ("block", "evict"))
+        choice("policy.rewind", self.rewind, ("allow", "refuse"))
+        if self.max_staleness is not None:
+            object.__setattr__(self, "max_staleness", count("policy.max_staleness", self.max_staleness, 0))
+        object.__setattr__(self, "max_attempts", count("policy.max_attempts", self.max_attempts, 1, (1 << 32) - 1))
+        object.__setattr__(self, "max_failed", real("policy.max_failed", self.max_failed, 0.0, 1.0))
+        object.__setattr__(self, "join_window", real("policy.join_window", self.join_window, 0.0, 3600.0))
+
+
+def to_wire(*, source: Any, group_size: Any, batch_groups: Any, limits: Limits | None, policy: Policy | None, ownership: Any) -> Any:
+    """The whole configuration of a run as the owner's sidecar takes it.
+
+    Raises:
+        ConfigError: Something of the wrong kind; whether the numbers work together is the owner's to say.
+    """
+    for name, value, kind in (("limits", limits, Limits), ("policy", policy, Policy)):
+        if value is not None and not isinstance(value, kind):
+            raise ConfigError(f"outrider: {name}={value!r} is a {type(value).__name__}; give an outrider.{kind.__name__}(...)")
+    limits, policy = limits or Limits(), policy or Policy()
+    return wire.Config(
+        source=source.to_wire(),
+        group_size=count("group_size", group_size, 1, (1 << 31) - 1),
+        batch_groups=count("batch_groups", batch_groups, 1, (1 << 31) - 1),
+        executing=limits.executing or 0,
+        retained=limits.retained or 0,
+        completed=limits.completed or 0,
+        bytes=limits.bytes or 0,
+        submission=policy.submission,
+        order=policy.order,
+        max_staleness=-1 if policy.max_staleness is None else policy.max_staleness,
+        stale=policy.stale,
+        full=policy.full,
+        max_attempts=policy.max_attempts,
+        max_failed=policy.max_failed,
+        rewind=policy.rewind,
+        ownership=choice("ownership", ownership, ("leases", "none")),
+        join_window_ms=round(policy.join_window * 1000),
+    )

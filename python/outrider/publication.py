@@ -1,0 +1,102 @@
+"""Publications: who reads what of a leased batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from outrider import _wire_pb2 as wire
+from outrider.config import count
+from outrider.errors import ConfigError
+
+
+class Publication:
+    """The immutable identity of a leased batch, for every rank to admit. Pickles.
+
+    Attributes:
+        message: The wire's own form; its digest covers all of it.
+    """
+
+    def __init__(self, message: Any) -> None:
+        self.message = message
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _load, (self.message.SerializeToString(),)
+
+    def __repr__(self) -> str:
+        return f"<outrider.Publication rollout={self.rollout} admission={self.admission} shards={len(self.message.shards)} roles={self.roles}>"
+
+    @property
+    def admission(self) -> int:
+        """Admission id of the lease."""
+        return int(self.message.admission)
+
+    @property
+    def rollout(self) -> int:
+        """Rollout id of the lease."""
+        return int(self.message.rollout)
+
+    @property
+    def roles(self) -> dict[str, int]:
+        """Role → world size of the ranks that must admit."""
+        return dict(self.message.roles)
+
+    @property
+    def generation(self) -> int:
+        """Of the cohort."""
+        return int(self.message.generation)
+
+    @property
+    def digest(self) -> bytes:
+        """SHA-256 of the publication."""
+        return bytes(self.message.digest)
+
+    @property
+    def shards(self) -> tuple[tuple[int, ...], ...]:
+        """Group indices of each shard, in reading order, each as often as it has row ranges there."""
+        return tuple(tuple(shard.groups) for shard in self.message.shards)
+
+
+def _load(data: bytes) -> Publication:
+    return Publication(wire.Publication.FromString(data))
+
+
+def plan(groups: Sequence[Any], shards: Sequence[Sequence[int]] | None) -> list[Any]:
+    """Turns lists of batch rows into lists of row ranges.
+
+    Args:
+        groups: `LeasedGroup` messages of the lease.
+        shards: Row lists, or None for one shard of all rows.
+
+    Returns:
+        `Shard` messages; neighbouring rows of one group share a locator.
+
+    Raises:
+        ConfigError: A row that is missing, out of range, or there twice.
+    """
+    if shards is None:
+        return [wire.Shard(locators=[g.locator for g in groups], groups=[g.group for g in groups])]
+    owner = [(g, row) for g in groups for row in range(g.locator.rows)]
+    seen: set[int] = set()
+    result = []
+    for number, rows in enumerate(shards):
+        shard = wire.Shard()
+        last: tuple[Any, int] | None = None
+        for index in rows:
+            at = count(f"shards[{number}]", index, 0)
+            if at >= len(owner) or at in seen:
+                what = "is there twice" if at in seen else f"is not in a batch of {len(owner)} rows"
+                raise ConfigError(f"outrider: shards[{number}] names row {at}, which {what}; give each row 0..{len(owner) - 1} to exactly one shard")
+            seen.add(at)
+            group, row = owner[at]
+            if last is not None and last[0] is group and last[1] + 1 == row:
+                shard.locators[-1].rows += 1
+            else:
+                shard.locators.add(segment=group.locator.segment, first_row=group.locator.first_row + row, rows=1)
+                shard.groups.append(group.group)
+            last = group, row
+        result.append(shard)
+    if len(seen) < len(owner):
+        missing = next(row for row in range(len(owner)) if row not in seen)
+        raise ConfigError(f"outrider: shards leave out row {missing} (and {len(owner) - len(seen) - 1} more); give each row 0..{len(owner) - 1} to exactly one shard")
+    return result

@@ -1,0 +1,361 @@
+"""A run, from the side of whoever drives it."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from concurrent.futures import Future
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Protocol
+
+from outrider import _wire_pb2 as wire
+from outrider import stats as _stats
+from outrider._attachment import Attachment
+from outrider._channel import Answer
+from outrider._member import Member
+from outrider._steps import Steps, Wait, awaiting, blocking
+from outrider.config import count
+from outrider.errors import Closed
+from outrider.hold import Hold
+from outrider.lease import Lease, take
+from outrider.stats import Stats
+from outrider.update import Send, UpdateReport, rebroadcast, update_weights
+
+
+class Locator(Protocol):
+    """Finds a run's owner. Pickles."""
+
+    def address(self) -> str:
+        """host:port of the owner; raises when it cannot be found at this time."""
+
+    def end(self) -> None:
+        """The run has been closed: ends what was started for it."""
+
+
+@dataclass(frozen=True)
+class Static:
+    """An owner in a process that never moves."""
+
+    at: str
+
+    def address(self) -> str:
+        """The one address."""
+        return self.at
+
+    def end(self) -> None:
+        """Nothing was started."""
+
+
+@dataclass(frozen=True)
+class Rewound:
+    """What going back has done.
+
+    Attributes:
+        rollout: Last rollout that the ledger contains, −1: none.
+        groups: Groups that replay.
+        version: Weight version that is announced again.
+    """
+
+    rollout: int
+    groups: int
+    version: int
+
+
+class Run:
+    """A run. Pickles, also into Ray actors; where it arrives it joins as a client at the first call that needs it.
+
+    Made by `outrider.start`, `outrider.own` and `outrider.connect`. Any thread may call it. Every call that waits has an
+    `_async` form for event loops.
+
+    Attributes:
+        name: Unique among the runs of a Ray namespace.
+        id: 16 random bytes in hex; a run of the same name later has another.
+    """
+
+    def __init__(self, name: str, run_id: str, token: str, locator: Locator, owner: Attachment | None = None) -> None:
+        self.name = name
+        self.id = run_id
+        self._token = token
+        self._locator = locator
+        self._owner = owner
+        self._lock = threading.Lock()  # guards _client_member, _closing
+        self._client_member: Member | None = None
+        self._closing: Future[Answer] | None = None
+        self._final: tuple[Stats, bytes] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Run, (self.name, self.id, self._token, self._locator)
+
+    def __repr__(self) -> str:
+        return f"<outrider.Run {self.name!r} {self.id[:8]}>"
+
+    @property
+    def next_rollout(self) -> int:
+        """Rollout to be taken next: one above the last that was committed. Asks the owner."""
+        return self.stats().next_rollout
+
+    @property
+    def final_state(self) -> bytes | None:
+        """State bytes of the cut at the run's end, everything unsettled in it; None before `close`."""
+        return None if self._final is None else self._final[1]
+
+    def take(self, rollout: int, timeout: float | None = None) -> Lease:
+        """Takes a batch: waits until `batch_groups` groups are complete and leases them under a rollout id.
+
+        The same rollout asked again by this process gives the same open lease.
+
+        Args:
+            rollout: Id of the training step that the batch is for.
+            timeout: Seconds to wait; None: as long as it takes.
+
+        Returns:
+            The open lease: commit it, roll it back, or use it as a context manager. Metadata only; no token bytes come here.
+
+        Raises:
+            TimeoutError: Not enough groups were complete in time; none is lost.
+            Conflict: Another process has a lease of this rollout.
+            EndOfRun: The source is exhausted and everything has settled.
+            Closed: The run was closed.
+        """
+        return blocking(take(self._client(), rollout, timeout))
+
+    async def take_async(self, rollout: int, timeout: float | None = None) -> Lease:
+        """`take`, awaited. Cancelling it loses no group."""
+        await self._join()
+        return await awaiting(take(self._client(), rollout, timeout))
+
+    def update_weights(
+        self, version: int, send: Send, restore: Any = None, mode: str = "drain", resend: int = 1
+    ) -> UpdateReport:
+        """Announces new weights at this point of the caller's own thread: hold, wait, send, confirm, record, reopen.
+
+        Args:
+            version: Number of the new weights, above the announced one.
+            send: `send(version, members)` moves the weights to the engines `members`; each engine then calls `confirm`.
+                An exception is kept as a cause and the engines that confirmed go on.
+            restore: `restore(version)` puts the trainer back to the last version. Given: a failure takes weights and ledger
+                back together and raises. Not given: the run goes forward with the engines that confirmed.
+            mode: "drain": wait until what runs has ended, then send; "in_flight": send while it runs.
+            resend: Times that `send` is called again for engines that have not confirmed.
+
+        Returns:
+            Who confirmed, who did not, which leases were revoked by the staleness bound, and what went wrong on the way.
+
+        Raises:
+            UpdateFailed: No engine confirmed (the run stays held until `rebroadcast`, `rewind` or `close`), or it was rolled back.
+            Refused: The version is not above the announced one.
+            ConfigError: An argument of the wrong kind.
+        """
+        return blocking(update_weights(self._client(), version, send, restore, mode, resend))
+
+    async def update_weights_async(
+        self, version: int, send: Send, restore: Any = None, mode: str = "drain", resend: int = 1
+    ) -> UpdateReport:
+        """`update_weights`, awaited; `send` and `restore` may be async functions and run on this event loop."""
+        await self._join()
+        return await awaiting(update_weights(self._client(), version, send, restore, mode, resend))
+
+    def rebroadcast(self, send: Send) -> UpdateReport:
+        """Brings engines that (re)joined to the announced version, at this point of the caller's own thread.
+
+        Args:
+            send: As in `update_weights`; gets the announced version and the engines that have not confirmed it. Not called
+                when there are none.
+
+        Returns:
+            Who confirmed, who did not.
+
+        Raises:
+            UpdateFailed: Engines were there, and not one holds the announced version afterwards.
+        """
+        return blocking(rebroadcast(self._client(), send))
+
+    async def rebroadcast_async(self, send: Send) -> UpdateReport:
+        """`rebroadcast`, awaited."""
+        await self._join()
+        return await awaiting(rebroadcast(self._client(), send))
+
+    def hold(self, reason: str) -> Hold:
+        """Keeps new reservations and new leases out while a `with` (or `async with`) block runs.
+
+        The block begins when what ran before has ended. Holds of several callers overlap; admission reopens after the last.
+
+        Args:
+            reason: Shown in status and log.
+        """
+        return Hold(self._client(), reason)
+
+    def rewind(self, rollout: int) -> Rewound:
+        """Goes back: acknowledgements and discards after `rollout` replay, open leases roll back, later versions are void.
+
+        Args:
+            rollout: Last rollout to keep; −1: none.
+
+        Raises:
+            Refused: Above the last commit, or below what `saved` let go.
+        """
+        return blocking(self._rewind(rollout))
+
+    async def rewind_async(self, rollout: int) -> Rewound:
+        """`rewind`, awaited."""
+        await self._join()
+        return await awaiting(self._rewind(rollout))
+
+    def _rewind(self, rollout: int) -> Steps[Rewound]:
+        answer = yield Wait(self._client().ask(rewind=wire.Rewind(rollout=count("rollout", rollout, -1))))
+        rewound = answer.frame.rewound
+        return Rewound(rewound.rollout, rewound.groups, rewound.version)
+
+    def state(self, rollout: int) -> bytes:
+        """The run at the cut of a rollout, for the trainer's own checkpoint: at once, without draining anything.
+
+        Args:
+            rollout: Last rollout in the checkpoint's parameters.
+
+        Returns:
+            Bytes for `start(state=…)` and `Trainer(state=…)`; normally below 1 MB.
+
+        Raises:
+            Refused: A lease of a rollout at or below it is open, or it lies below one saved or above the last commit.
+        """
+        return blocking(self._state(rollout))
+
+    async def state_async(self, rollout: int) -> bytes:
+        """`state`, awaited."""
+        await self._join()
+        return await awaiting(self._state(rollout))
+
+    def _state(self, rollout: int) -> Steps[bytes]:
+        answer = yield Wait(self._client().ask(get_state=wire.GetState(rollout=count("rollout", rollout, -1))))
+        return bytes(answer.frame.state_bytes.state)
+
+    def saved(self, rollout: int) -> None:
+        """Says that `state(rollout)` is durable: older acknowledgements need not be kept.
+
+        Raises:
+            Refused: That state was never given, or a later one was saved.
+        """
+        blocking(self._saved(rollout))
+
+    async def saved_async(self, rollout: int) -> None:
+        """`saved`, awaited."""
+        await self._join()
+        await awaiting(self._saved(rollout))
+
+    def _saved(self, rollout: int) -> Steps[None]:
+        yield Wait(self._client().ask(saved=wire.Saved(rollout=count("rollout", rollout, -1))))
+
+    def stats(self) -> Stats:
+        """One look at the run; after `close`, the last one."""
+        return blocking(self._stats())
+
+    async def stats_async(self) -> Stats:
+        """`stats`, awaited."""
+        await self._join()
+        return await awaiting(self._stats())
+
+    def _stats(self) -> Steps[Stats]:
+        if self._final is not None:
+            return self._final[0]
+        answer = yield Wait(self._client().ask(get_stats=wire.GetStats()))
+        return _stats.from_wire(answer.frame.stats)
+
+    def progress(self) -> str:
+        """One live line: rollout, version, groups by state, bounds, staleness."""
+        return self.stats().line()
+
+    def close(self, force: bool = False) -> Stats:
+        """Ends the run for everybody: new work stops, what runs is cancelled and awaited, the rest goes back to the source.
+
+        Idempotent; several callers share one close. The owner's actor ends with it.
+
+        Args:
+            force: Roll open leases back instead of refusing.
+
+        Returns:
+            The final counts, books closed.
+
+        Raises:
+            Refused: Leases are open (without `force`); lists rollouts and admission ids.
+        """
+        return blocking(self._close(force))
+
+    async def close_async(self, force: bool = False) -> Stats:
+        """`close`, awaited."""
+        await self._join()
+        return await awaiting(self._close(force))
+
+    def _close(self, force: bool) -> Steps[Stats]:
+        if self._final is not None:
+            return self._final[0]
+        client = self._client()
+        with self._lock:
+            closing = self._closing
+            if closing is None or (closing.done() and closing.exception() is not None):
+                closing = self._closing = client.ask(close=wire.Close(force=bool(force)))
+        answer = yield Wait(closing)
+        with self._lock:
+            if self._final is not None:
+                return self._final[0]
+            self._final = _stats.from_wire(answer.frame.closed.stats), bytes(answer.frame.closed.state)
+            owner, self._owner = self._owner, None
+        yield from client.leave(f"run {self.name!r}")
+        if owner is not None:
+            owner.release()
+        self._locator.end()
+        return self._final[0]
+
+    def detach(self) -> None:
+        """Leaves the run without closing it. Idempotent; a later call joins again."""
+        with self._lock:
+            client, self._client_member = self._client_member, None
+        if client is not None:
+            blocking(client.leave(f"run {self.name!r} in this process"))
+
+    def __enter__(self) -> Run:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if error is None:
+            self.close()
+            return
+        try:
+            self.close(force=True)
+        except Exception as second:
+            # The first error is the one to see.
+            error.__context__ = second
+
+    async def __aenter__(self) -> Run:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if error is None:
+            await self.close_async()
+            return
+        try:
+            await self.close_async(force=True)
+        except Exception as second:
+            error.__context__ = second
+
+    def _wire(self) -> Any:
+        return wire.Run(name=self.name, id=self.id, token=self._token)
+
+    def _address(self) -> str:
+        return self._locator.address()
+
+    async def _join(self) -> None:
+        """Joins off the event loop where this process has not joined yet."""
+        if self._client_member is None and self._final is None:
+            await asyncio.to_thread(self._client)
+
+    def _client(self) -> Member:
+        """The session of this process's driver side; joins at the first call."""
+        if self._final is not None:
+            raise Closed(f"outrider: run {self.name!r} is closed; start a new one")
+        with self._lock:
+            if self._client_member is None:
+                member = Member(self, "client")
+                member.listen(lambda frame, fds: None, lambda: None)
+                self._client_member = member
+            return self._client_member

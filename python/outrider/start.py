@@ -1,0 +1,91 @@
+"""Ways to a run: start one in an actor of its own, own one in this process, find one."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from typing import Any
+
+from outrider import _ray
+from outrider import _wire_pb2 as wire
+from outrider._attachment import Attachment, attach
+from outrider.config import Limits, Policy, to_wire
+from outrider.errors import ConfigError
+from outrider.run import Run, Static
+from outrider.source import Table
+
+
+def own(
+    name: str,
+    *,
+    source: Table,
+    group_size: int,
+    batch_groups: int,
+    limits: Limits | None = None,
+    policy: Policy | None = None,
+    ownership: str = "leases",
+    state: bytes | None = None,
+    recover: bool = False,
+) -> Run:
+    """Owns a run in this process; no Ray is needed.
+
+    Args:
+        name: Unique among the runs of a Ray namespace.
+        source: From `outrider.table`.
+        group_size: Samples of each prompt group.
+        batch_groups: Groups of each batch.
+        limits: The four bounds; what is left out is derived.
+        policy: How the run decides.
+        ownership: "leases", or "none": a plain queue, the off switch.
+        state: What `run.state(R)` gave, from the trainer's checkpoint; None: a fresh run.
+        recover: A later life of the same owner: base and log come from the members.
+
+    Returns:
+        The run; `close` it.
+
+    Raises:
+        ConfigError: Arguments or limits that cannot work, all problems in one message.
+        Refused: State bytes of another source, seed or group size, or damaged ones.
+        StartError: The sidecar did not come up.
+    """
+    config = configure(name, source, group_size, batch_groups, limits, policy, ownership, state)
+    return own_as(name, secrets.token_hex(16), secrets.token_hex(16), source, config, state, recover)
+
+
+def configure(name: Any, source: Any, group_size: Any, batch_groups: Any, limits: Any, policy: Any, ownership: Any, state: Any) -> Any:
+    """Checks everything that needs no sidecar; gives the wire's configuration.
+
+    Raises:
+        ConfigError: An argument of the wrong kind.
+    """
+    if not isinstance(name, str) or not name or len(name) > 128 or not name.isprintable() or "/" in name:
+        raise ConfigError(f"outrider: name={name!r} cannot name a run; give 1 to 128 printable characters without '/'")
+    if not isinstance(source, Table):
+        raise ConfigError(f"outrider: source={type(source).__name__} is no source; give outrider.table(rows)")
+    if state is not None and not isinstance(state, (bytes, bytearray, memoryview)):
+        raise ConfigError(f"outrider: state={type(state).__name__} is no state; give the bytes of run.state(R)")
+    return to_wire(source=source, group_size=group_size, batch_groups=batch_groups, limits=limits, policy=policy, ownership=ownership)
+
+
+def own_as(name: str, run_id: str, token: str, source: Table, config: Any, state: bytes | None, recover: bool) -> Run:
+    """Owns a run of a given identity: a later life of an owner has the same."""
+    address: list[str] = []
+    attachment: Attachment = attach(run_id, "owner", lambda: address[0])
+    try:
+        fd = source.write()
+        try:
+            request = wire.Own(
+                run=wire.Run(name=name, id=run_id, token=token),
+                config=config,
+                state=bytes(state or b""),
+                recover=bool(recover),
+                ip=_ray.node_ip(),
+            )
+            future = attachment.ask(0, (fd,), own=request)
+        finally:
+            os.close(fd)
+        address.append(future.result().frame.owned.address)
+    except BaseException:
+        attachment.release()
+        raise
+    return Run(name, run_id, token, Static(address[0]), attachment)

@@ -1,0 +1,196 @@
+"""What a run looks like from outside: counts, bounds, books."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from outrider.errors import Error
+
+
+@dataclass(frozen=True)
+class Count:
+    """A number of groups with their samples and tokens."""
+
+    groups: int
+    samples: int
+    tokens: int
+
+
+@dataclass(frozen=True)
+class Books:
+    """Where every reserved group has gone: reserved = acknowledged + discarded + failed + live.
+
+    Attributes:
+        reserved: Groups taken from the source.
+        acknowledged: Accepted for training.
+        discarded: Consumed without training, by reason.
+        failed: Parked, because their own data failed too often.
+        live: Not settled, by state.
+    """
+
+    reserved: Count
+    acknowledged: Count
+    discarded: dict[str, Count]
+    failed: Count
+    live: dict[str, Count]
+
+    @property
+    def closed(self) -> bool:
+        """Whether both sides are equal in groups, and in samples and tokens of what has been generated."""
+        return not self._gaps()
+
+    def check(self) -> None:
+        """Does nothing when the books are closed.
+
+        Raises:
+            Error: They are not; names the unit and both sides.
+        """
+        gaps = self._gaps()
+        if gaps:
+            raise Error(f"outrider: the books are open: {'; '.join(gaps)}; this is a defect of outrider: please report it with the owner's log")
+
+    def _gaps(self) -> list[str]:
+        settled = (self.acknowledged, self.failed, *self.discarded.values(), *self.live.values())
+        gaps = []
+        for unit in ("groups", "samples", "tokens"):
+            reserved, found = getattr(self.reserved, unit), sum(getattr(part, unit) for part in settled)
+            if reserved != found:
+                gaps.append(f"{reserved} {unit} reserved, but {found} acknowledged, discarded, failed and live")
+        return gaps
+
+
+@dataclass(frozen=True)
+class Bound:
+    """One of the four bounds. `limit` 0: none."""
+
+    used: int
+    limit: int
+
+
+@dataclass(frozen=True)
+class MemberStats:
+    """One attached session.
+
+    Attributes:
+        name: The actor's name, class, or the driver's pid.
+        role: "worker", "trainer", "client" …
+        session: Number of its session.
+        executing: Samples that run there.
+        slots: Parent slots that it runs at once.
+        confirmed_version: Version of the weights that it says it holds.
+        confirmed: Whether that is the announced one.
+    """
+
+    name: str
+    role: str
+    session: int
+    executing: int
+    slots: int
+    confirmed_version: int
+    confirmed: bool
+
+
+@dataclass(frozen=True)
+class Stats:
+    """One look at a run, of one moment.
+
+    Attributes:
+        books: Where the groups are.
+        next_rollout: Rollout that is to be taken next.
+        announced_version: Version of the weights that the trainer announced last.
+        timeline: Rises when the run goes back to older weights.
+        term: Rises with each life of the owner.
+        executing: Samples.
+        retained: Groups.
+        completed: Groups.
+        bytes: Bytes of segments, of the fullest host.
+        holds: Claims that keep new work out.
+        workers: Attached.
+        trainers: Attached ranks.
+        requeued: Groups that went back to the source, all told.
+        stale_outcomes: Reports that came with a void receipt.
+        evicted: Groups that gave way to fresher ones.
+        staleness_mean: Versions, over all acknowledged groups.
+        staleness_max: Versions.
+        rewinds: Times that the run went back.
+        resident_bytes: Memory of the owner's sidecar.
+        ownership: "leases" or "none".
+        members: Everybody attached.
+    """
+
+    books: Books
+    next_rollout: int
+    announced_version: int
+    timeline: int
+    term: int
+    executing: Bound
+    retained: Bound
+    completed: Bound
+    bytes: Bound
+    holds: int
+    workers: int
+    trainers: int
+    requeued: int
+    stale_outcomes: int
+    evicted: int
+    staleness_mean: float
+    staleness_max: int
+    rewinds: int
+    resident_bytes: int
+    ownership: str
+    members: tuple[MemberStats, ...]
+
+    def line(self) -> str:
+        """All of it in one line, for a live display."""
+        live = sum(part.groups for part in self.books.live.values())
+        discarded = sum(part.groups for part in self.books.discarded.values())
+        return (
+            f"rollout {self.next_rollout} · version {self.announced_version} · {self.books.acknowledged.groups} acknowledged"
+            f" · {live} live · {discarded} discarded · {self.books.failed.groups} failed"
+            f" · executing {_of(self.executing)} · completed {_of(self.completed)}"
+            f" · staleness {self.staleness_mean:.2f}/{self.staleness_max} · {self.workers} workers{' · held' if self.holds else ''}"
+        )
+
+
+def _of(bound: Bound) -> str:
+    return f"{bound.used}/{bound.limit}" if bound.limit else str(bound.used)
+
+
+def from_wire(stats: Any) -> Stats:
+    """The frozen form of a `Stats` message."""
+    return Stats(
+        books=Books(
+            reserved=_count(stats.books.reserved),
+            acknowledged=_count(stats.books.acknowledged),
+            discarded={reason: _count(part) for reason, part in stats.books.discarded.items()},
+            failed=_count(stats.books.failed),
+            live={state: _count(part) for state, part in stats.books.live.items()},
+        ),
+        timeline=stats.timeline.number,
+        term=stats.term.number,
+        **{name: Bound(getattr(stats, name), getattr(stats, f"{name}_limit")) for name in ("executing", "retained", "completed", "bytes")},
+        **{name: getattr(stats, name) for name in _SAME},
+        members=tuple(MemberStats(**{name: getattr(member, name) for name in MemberStats.__dataclass_fields__}) for member in stats.members),
+    )
+
+
+_SAME = (
+    "next_rollout",
+    "announced_version",
+    "holds",
+    "workers",
+    "trainers",
+    "requeued",
+    "stale_outcomes",
+    "evicted",
+    "staleness_mean",
+    "staleness_max",
+    "rewinds",
+    "resident_bytes",
+    "ownership",
+)
+
+
+def _count(count: Any) -> Count:
+    return Count(count.groups, count.samples, count.tokens)

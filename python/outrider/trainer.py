@@ -1,0 +1,221 @@
+"""A trainer rank: admits its shard of a publication and reads it in place."""
+
+from __future__ import annotations
+
+import os
+from time import monotonic
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from outrider import _wire_pb2 as wire
+from outrider._channel import Answer
+from outrider._member import Member
+from outrider._segment import Segment
+from outrider._steps import Steps, Wait, awaiting, blocking
+from outrider.batch import Batch, Part
+from outrider.config import count, real
+from outrider.errors import ConfigError, DataError, Error, kind_of
+from outrider.lease import Lease, take
+from outrider.publication import Publication
+
+if TYPE_CHECKING:
+    from outrider.run import Run
+
+
+class Trainer:
+    """One rank of a trainer role. Its sidecar keeps the run's base state and commit log beside the weights that justify them.
+
+    Args:
+        run: The run.
+        role: Name of the role, e.g. "actor" or "critic".
+        rank: Of this process in the role, from 0.
+        world_size: Ranks of the role.
+        generation: Rises when the job changes its cohort.
+        state_at: Last rollout that this process's parameters contain; −1: none yet. Below the last commit, the run rewinds
+            to it as soon as all ranks of the cohort have said so.
+        state: What `run.state(state_at)` gave when that checkpoint was written; needed when the owner and every trainer were
+            lost together, harmless otherwise.
+
+    Raises:
+        ConfigError: An argument of the wrong kind.
+        Refused: `state_at` lies above what the ledger knows (weights of another run), or below it with policy.rewind="refuse".
+        StartError: The sidecar did not come up.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        role: str = "trainer",
+        rank: int = 0,
+        world_size: int = 1,
+        generation: int = 1,
+        state_at: int = -1,
+        state: bytes | None = None,
+    ) -> None:
+        self.role = str(role)
+        self.world_size = count("world_size", world_size, 1, (1 << 31) - 1)
+        self.rank = count("rank", rank, 0, self.world_size - 1)
+        self.generation = count("generation", generation, 0)
+        if state is not None and not isinstance(state, (bytes, bytearray, memoryview)):
+            raise ConfigError(f"outrider: Trainer(state={state!r}) is a {type(state).__name__}; give the bytes of run.state(R)")
+        request = wire.TrainerRole(
+            role=self.role,
+            rank=self.rank,
+            world_size=self.world_size,
+            generation=self.generation,
+            state_at=count("state_at", state_at, -1),
+            state=bytes(state or b""),
+        )
+        self._member = Member(run, "trainer", trainer=request)
+        self._undelivered: tuple[Lease, Batch] | None = None
+        # Descriptors that came ahead of the Admitted they belong to, by segment; only the reading thread adds.
+        self._ahead: dict[tuple[int, int], int] = {}
+        self._member.listen(self._on_push, lambda: None)
+
+    def next(self, rollout: int, timeout: float | None = None) -> Batch:
+        """Take, publish, admit and commit in one: the batch that comes back is this rank's to train.
+
+        For a cohort of one rank. A lease that becomes void on the way (its data or its owner was lost) is taken again.
+
+        Args:
+            rollout: Id of the training step.
+            timeout: Seconds to wait for a full batch; None: as long as it takes.
+
+        Returns:
+            The committed batch.
+
+        Raises:
+            TimeoutError: Not enough groups were complete in time; none is lost.
+            ConfigError: The cohort has more ranks: a controller takes and publishes, ranks admit.
+            EndOfRun: The source is exhausted and everything has settled.
+            Refused: The rollout was committed before; rewind, or ask for the next one.
+        """
+        return blocking(self._next(rollout, timeout))
+
+    async def next_async(self, rollout: int, timeout: float | None = None) -> Batch:
+        """`next`, awaited. Cancelling it before the commit loses no group."""
+        return await awaiting(self._next(rollout, timeout))
+
+    def admit(self, publication: Publication, shard: int | None = None) -> Batch:
+        """Takes hold of a shard: the proof that this rank has exactly these rows, and no training yet.
+
+        Args:
+            publication: From `Lease.publish`.
+            shard: Index of the shard; None: the only one, or this rank's own.
+
+        Returns:
+            The shard's rows, in place. Train on them only after the controller's commit.
+
+        Raises:
+            ConfigError: No such shard.
+            Refused: The publication is void, of another cohort, or not this rank's.
+            DataError: The data is not what the publication says.
+        """
+        return blocking(self._admit(publication, shard, {}))
+
+    async def admit_async(self, publication: Publication, shard: int | None = None) -> Batch:
+        """`admit`, awaited."""
+        return await awaiting(self._admit(publication, shard, {}))
+
+    def close(self) -> None:
+        """Leaves the run. Batches and views stay valid. Idempotent."""
+        blocking(self._member.leave(f"trainer {self.role}/{self.rank}"))
+        self._drop_ahead()
+
+    async def close_async(self) -> None:
+        """`close`, awaited."""
+        await awaiting(self._member.leave(f"trainer {self.role}/{self.rank}"))
+        self._drop_ahead()
+
+    def __enter__(self) -> Trainer:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def _next(self, rollout: int, timeout: float | None) -> Steps[Batch]:
+        if self.world_size != 1:
+            raise ConfigError(f"outrider: Trainer.next is for one rank and world_size={self.world_size}; take and publish in a controller (run.take), admit in each rank")
+        deadline = None if timeout is None else monotonic() + real("timeout", timeout, 0.0, 1e9)
+        lease, batch = self._undelivered or (None, None)
+        while True:
+            if lease is None or lease.rollout != rollout:
+                lease = yield from take(self._member, rollout, None if deadline is None else max(0.0, deadline - monotonic()))
+                batch = None
+            try:
+                return (yield from self._hand_over(lease, batch))
+            except Error as error:
+                if kind_of(error) not in ("stale", "revoked"):
+                    raise
+                lease = None
+
+    def _hand_over(self, lease: Lease, batch: Batch | None) -> Steps[Batch]:
+        """Publishes, admits and commits a lease; gives it back if that fails."""
+        try:
+            if batch is None:
+                publication = yield from lease.publishing(None, {self.role: 1}, self.generation)
+                batch = yield from self._admit(publication, 0, {g.group: g.attempt for g in lease._lease.groups})
+            # A call that is cancelled while its commit is on the way has no batch and must not lose it: asked again, it gets it.
+            self._undelivered = lease, batch
+            yield from lease.committing()
+        except BaseException as error:
+            if isinstance(error, Error) or batch is None:
+                self._undelivered = None
+                self._member.ask(rollback=wire.Rollback(admission=lease.admission, reason=f"{type(error).__name__}: {error}"))
+            raise
+        self._undelivered = None
+        return batch
+
+    def _admit(self, publication: Publication, shard: int | None, attempts: dict[int, int]) -> Steps[Batch]:
+        shards = len(publication.message.shards)
+        if shard is None:
+            shard = 0 if shards == 1 else self.rank
+        if count("shard", shard, 0) >= shards:
+            raise ConfigError(f"outrider: shard={shard} of a publication of {shards} shards (rollout {publication.rollout}); give one from 0 to {shards - 1}")
+        request = wire.Admit(publication=publication.message, shard=shard, role=self.role, rank=self.rank, generation=self.generation)
+        answer = yield Wait(self._member.ask(admit=request))
+        segments = self._map(answer)
+        admitted = answer.frame.admitted
+        parts = [
+            Part(group, attempts.get(group), segments[at.segment.holder, at.segment.number], at.first_row, at.rows)
+            for at, group in zip(admitted.locators, admitted.groups, strict=True)
+        ]
+        return Batch(publication.rollout, publication.admission, parts)
+
+    def _map(self, answer: Answer) -> dict[tuple[int, int], Segment]:
+        """Maps the segments that came with an answer; those that this process has mapped already are used as they are."""
+        cache = self._member.attachment.segments
+        fds = list(answer.fds)
+        found: dict[tuple[int, int], Segment] = {}
+        try:
+            for segment in answer.frame.admitted.segments:
+                key = (segment.holder, segment.number)
+                fd = self._ahead.pop(key, -1)
+                if fd < 0 and fds:
+                    fd = fds.pop(0)
+                known = cache.get(key)
+                if known is not None:
+                    if fd >= 0:
+                        os.close(fd)
+                elif fd < 0:
+                    raise DataError(f"outrider: segment {key} of admission {answer.frame.admitted} came without a descriptor; this is a defect of outrider")
+                else:
+                    known = cache[key] = Segment(fd)
+                found[key] = known
+        finally:
+            for fd in fds:
+                os.close(fd)
+        return found
+
+    def _on_push(self, frame: Any, fds: list[int]) -> None:
+        """From the reading thread."""
+        if frame.WhichOneof("body") == "fetched":
+            for segment, fd in zip(frame.fetched.segments, fds, strict=True):
+                old = self._ahead.pop((segment.holder, segment.number), -1)
+                if old >= 0:
+                    os.close(old)
+                self._ahead[segment.holder, segment.number] = fd
+
+    def _drop_ahead(self) -> None:
+        while self._ahead:
+            os.close(self._ahead.popitem()[1])

@@ -1,0 +1,212 @@
+"""Weight updates: ordered, confirmed and recorded here; moved by the caller's own `send`, in the caller's own thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, overload
+
+from outrider import _ray
+from outrider import _wire_pb2 as wire
+from outrider._steps import Call, Steps, Wait
+from outrider.config import choice, count
+from outrider.errors import ConfigError, Stale, UpdateFailed, kind_of
+
+if TYPE_CHECKING:
+    from outrider._member import Member
+
+_LIVES = 3
+"""Lives of the owner that one update may meet: with each, its hold is void and it begins again."""
+
+
+@dataclass(frozen=True)
+class Engine:
+    """One process that holds serving weights.
+
+    Attributes:
+        name: As it joined: the actor's name or class.
+        session: Of its membership; a restarted actor has another.
+        confirmed_version: Version that it says it holds.
+        digest: Of those weights, if it gave one.
+    """
+
+    name: str
+    session: int
+    confirmed_version: int
+    digest: str
+    _handle: bytes = field(repr=False)
+
+    @property
+    def actor(self) -> Any:
+        """Its Ray actor handle; None for an engine outside of Ray."""
+        return _ray.load_handle(self._handle)
+
+
+class Members(Sequence[Engine]):
+    """The engines that `send` is to reach."""
+
+    def __init__(self, engines: Iterable[Engine]) -> None:
+        self._engines = tuple(engines)
+
+    @overload
+    def __getitem__(self, index: int) -> Engine: ...
+    @overload
+    def __getitem__(self, index: slice) -> Members: ...
+    def __getitem__(self, index: int | slice) -> Engine | Members:
+        return Members(self._engines[index]) if isinstance(index, slice) else self._engines[index]
+
+    def __len__(self) -> int:
+        return len(self._engines)
+
+    def __repr__(self) -> str:
+        return f"<outrider.Members {[engine.name for engine in self._engines]}>"
+
+    @property
+    def actors(self) -> list[Any]:
+        """Ray actor handles, for the caller's own remote calls; engines outside of Ray are left out."""
+        return [actor for engine in self._engines if (actor := engine.actor) is not None]
+
+
+Send = Callable[[int, Members], Any]
+"""`send(version, members)` moves the weights; what it returns is ignored (an awaitable is awaited by the `_async` forms)."""
+
+
+@dataclass(frozen=True)
+class UpdateReport:
+    """How an update went.
+
+    Attributes:
+        version: Announced by it.
+        confirmed: Engines that hold it; only they get work.
+        unconfirmed: Engines that do not; out of dispatch until a rebroadcast or the next update.
+        revoked: Rollouts whose open leases broke the staleness bound under the new version.
+        errors: What `send` raised on the way.
+    """
+
+    version: int
+    confirmed: Members
+    unconfirmed: Members
+    revoked: tuple[int, ...]
+    errors: tuple[BaseException, ...]
+
+
+def update_weights(client: Member, version: Any, send: Send, restore: Any, mode: Any, resend: Any) -> Steps[UpdateReport]:
+    """The core of `Run.update_weights`."""
+    version = count("version", version, 1)
+    resend = count("resend", resend, 0)
+    choice("mode", mode, ("drain", "in_flight"))
+    for name, function in (("send", send), ("restore", restore)):
+        if not callable(function) and not (name == "restore" and function is None):
+            raise ConfigError(f"outrider: {name}={function!r} cannot be called; give a function")
+    return (yield from _over_lives(client, wire.BeginUpdate(version=version, mode=mode), send, restore, resend))
+
+
+def rebroadcast(client: Member, send: Send) -> Steps[UpdateReport]:
+    """The core of `Run.rebroadcast`."""
+    if not callable(send):
+        raise ConfigError(f"outrider: send={send!r} cannot be called; give a function")
+    return (yield from _over_lives(client, wire.BeginUpdate(mode="drain", rebroadcast=True), send, None, 0))
+
+
+def _over_lives(client: Member, begin: Any, send: Send, restore: Any, resend: int) -> Steps[UpdateReport]:
+    """Runs an update; begins again when the owner was restarted under it."""
+    update = _Update(client, begin, send, restore, resend)
+    for life in range(_LIVES):
+        if life and not begin.rebroadcast:
+            # The former life may have recorded it before its answer was lost.
+            answer = yield Wait(client.ask(get_stats=wire.GetStats()))
+            if answer.frame.stats.announced_version == begin.version:
+                return update.report(())
+        try:
+            return (yield from update.run())
+        except Stale as error:
+            if kind_of(error) != "stale" or life == _LIVES - 1:
+                raise
+    raise AssertionError("unreachable")
+
+
+class _Update:
+    """One update under one hold."""
+
+    def __init__(self, client: Member, begin: Any, send: Send, restore: Any, resend: int) -> None:
+        self.client = client
+        self.begin = begin
+        self.send = send
+        self.restore = restore
+        self.resend = resend
+        self.state = wire.UpdateState()
+        self.causes: list[BaseException] = []
+
+    def run(self) -> Steps[UpdateReport]:
+        answer = yield Wait(self.client.ask(begin_update=self.begin))
+        self.state = answer.frame.update_state
+        revoked = tuple(self.state.revoked_rollouts)
+        if self.begin.rebroadcast and not self._unconfirmed():
+            yield Wait(self.client.ask(release_hold=wire.ReleaseHold(hold=self.state.hold)))
+            return self.report(revoked)
+        for _ in range(1 + self.resend):
+            yield from self._send()
+            if not self._unconfirmed():
+                break
+        if self.restore is not None and (self._unconfirmed() or not self.state.engines):
+            yield from self._roll_back()
+        if not self._confirmed():
+            raise self._failed("no engine confirmed it; the run is held: bring engines up and call rebroadcast, rewind or close")
+        answer = yield Wait(self.client.ask(record_update=wire.RecordUpdate(hold=self.state.hold)))
+        if answer.frame.HasField("update_state"):
+            revoked = tuple(answer.frame.update_state.revoked_rollouts) or revoked
+        return self.report(revoked)
+
+    def _send(self) -> Steps[None]:
+        """Lets the caller move the weights to whoever has not confirmed, then looks who has."""
+        missing = self._unconfirmed()
+        if missing:
+            version = self.state.version
+            try:
+                yield Call(lambda: self.send(version, missing))
+            except Exception as error:
+                self.causes.append(error)
+        answer = yield Wait(self.client.ask(get_update=wire.GetUpdate(hold=self.state.hold)))
+        self.state = answer.frame.update_state
+
+    def _roll_back(self) -> Steps[None]:
+        """Takes trainer, ledger and engines back to the last version together, then raises."""
+        last = self.state.last_version
+        missing = [engine.name for engine in self._unconfirmed()]
+        try:
+            yield Call(lambda: self.restore(last))
+        except Exception as error:
+            self.causes.append(error)
+            raise self._failed(f"engines {missing} did not confirm it and restore({last}) raised; the run is held: put the trainer right, then rewind or close") from error
+        answer = yield Wait(self.client.ask(undo_update=wire.UndoUpdate(hold=self.state.hold)))
+        self.state = answer.frame.update_state
+        yield from self._send()
+        if not self._confirmed():
+            raise self._failed(f"engines {missing} did not confirm it, and none confirmed version {last} again; the run is held: call rebroadcast, rewind or close")
+        yield Wait(self.client.ask(record_update=wire.RecordUpdate(hold=self.state.hold)))
+        raise self._failed(f"engines {missing} did not confirm it; trainer, ledger and engines are back at version {last}")
+
+    def _failed(self, what: str) -> UpdateFailed:
+        said = "".join(f"; {type(cause).__name__}: {cause}" for cause in self.causes)
+        version = self.begin.version or self.state.version
+        failed = UpdateFailed(f"outrider: update to version {version}: {what}{said}", tuple(self.causes))
+        failed.__cause__ = self.causes[-1] if self.causes else None
+        return failed
+
+    def _engines(self, confirmed: bool) -> Members:
+        return Members(
+            Engine(engine.name, engine.session, engine.confirmed_version, engine.digest, engine.handle)
+            for engine in self.state.engines
+            if engine.confirmed == confirmed
+        )
+
+    def _confirmed(self) -> Members:
+        return self._engines(True)
+
+    def _unconfirmed(self) -> Members:
+        return self._engines(False)
+
+    def report(self, revoked: tuple[int, ...]) -> UpdateReport:
+        return UpdateReport(self.state.version, self._confirmed(), self._unconfirmed(), revoked, tuple(self.causes))
+
+

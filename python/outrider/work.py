@@ -1,0 +1,242 @@
+"""One execution of one prompt group, for workers that batch."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from outrider import _wire_pb2 as wire
+from outrider._report import Finished
+from outrider._steps import Steps, Wait, awaiting, blocking
+from outrider.config import count
+from outrider.errors import Closed, DataError, EndOfRun, Error, Stale, kind_of
+from outrider.prompt import Prompt
+from outrider.sample import Row, Sample, same_kind, to_row
+
+if TYPE_CHECKING:
+    from outrider.worker import Worker
+
+T = TypeVar("T")
+
+
+class Work:
+    """The right, and the duty, to run one prompt group: end it by exactly one of complete, retry, fail, discard.
+
+    Attributes:
+        receipt: The execution receipt (the wire's form); void once the group has gone elsewhere.
+    """
+
+    __slots__ = ("_assignment", "_cancelled", "_done", "_ending", "_worker", "receipt")
+
+    def __init__(self, worker: Worker, assignment: Any) -> None:
+        self._worker = worker
+        self._assignment = assignment
+        self._done = 0  # a bit for each slot whose place is free
+        self._ending = False
+        self._cancelled = False
+        self.receipt = assignment.receipt
+
+    def __repr__(self) -> str:
+        return f"<outrider.Work group={self.group} attempt={self.attempt}{' cancelled' if self._cancelled else ''}>"
+
+    @property
+    def group(self) -> int:
+        """Index of the group in the source's endless order."""
+        return int(self.receipt.group)
+
+    @property
+    def attempt(self) -> int:
+        """Which reservation of the group this is, from 1."""
+        return int(self.receipt.attempt)
+
+    @property
+    def version(self) -> int:
+        """Weight version that was announced when the work was dispatched."""
+        return int(self._assignment.version)
+
+    @property
+    def row(self) -> int:
+        """The prompt's row of the table."""
+        return int(self._assignment.row)
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the owner wants it stopped; end it with `retry` when it has stopped. A result that is there counts all the same."""
+        return self._cancelled
+
+    @property
+    def prompts(self) -> pa.RecordBatch:
+        """The pristine prompt, once for each parent slot: `group_size` equal rows, copied, so yours to change."""
+        row = self._worker.prompt_row(self.row)
+        return row.take(pa.array(np.zeros(self._worker.group_size, np.int64)))
+
+    def prompt(self, slot: int) -> Prompt:
+        """The prompt of one parent slot as a mapping."""
+        return Prompt(self._worker.prompt_row(self.row), self.group, slot, self.attempt, self.version)
+
+    def done(self, slot: int) -> None:
+        """Says that a slot's generation has ended (before scoring, say), so that its place is free for other work. Idempotent."""
+        bit = 1 << count("slot", slot, 0, self._worker.group_size - 1)
+        if not self._done & bit and not self._ending:
+            self._done |= bit
+            self._worker.sample_done(self)
+
+    def complete(self, data: pa.RecordBatch | pa.Table | Sequence[Sample | Sequence[Sample]]) -> bool:
+        """Reports success: writes the group's rows once into shared memory.
+
+        Args:
+            data: One sample (or list of samples) for each slot, in order; or the rows as Arrow, with the columns `group` and
+                `slot` unless there is exactly one row a slot.
+
+        Returns:
+            True: the owner took it. False: the group had gone elsewhere meanwhile (its receipt is stale); nothing is left to do.
+
+        Raises:
+            DataError: Rows that break the schema rules, or carry another group's identity.
+            Closed: The run is over.
+        """
+        return blocking(self._complete(data))
+
+    async def complete_async(self, data: pa.RecordBatch | pa.Table | Sequence[Sample | Sequence[Sample]]) -> bool:
+        """`complete`, awaited; the writing happens in the worker's own thread."""
+        return await awaiting(self._complete(data))
+
+    def retry(self, reason: str) -> bool:
+        """Asks for another attempt that is not counted as the data's fault (the engine aborted, say). Returns as `complete` does."""
+        return blocking(self.end(Finished(self, "retry", str(reason))))
+
+    async def retry_async(self, reason: str) -> bool:
+        """`retry`, awaited."""
+        return await awaiting(self.end(Finished(self, "retry", str(reason))))
+
+    def fail(self, error: BaseException | str) -> bool:
+        """Reports that the data itself made the run fail; counted against `max_attempts`. Returns as `complete` does."""
+        return blocking(self.end(Finished(self, "failure", describe(error))))
+
+    async def fail_async(self, error: BaseException | str) -> bool:
+        """`fail`, awaited."""
+        return await awaiting(self.end(Finished(self, "failure", describe(error))))
+
+    def discard(self, reason: str) -> bool:
+        """Settles the group as consumed without training, counted under the reason. Returns as `complete` does."""
+        return blocking(self.end(Finished(self, "discard", str(reason))))
+
+    async def discard_async(self, reason: str) -> bool:
+        """`discard`, awaited."""
+        return await awaiting(self.end(Finished(self, "discard", str(reason))))
+
+    def _complete(self, data: Any) -> Steps[bool]:
+        if isinstance(data, pa.Table):
+            data = pa.concat_batches(data.to_batches()) if data.num_rows else pa.RecordBatch.from_pylist([], schema=data.schema)
+        if isinstance(data, pa.RecordBatch):
+            finished = Finished(self, "success", batch=identified(data, self.group, self._worker.group_size))
+        else:
+            finished = Finished(self, "success", rows=self.rows(data))
+        return (yield from self.end(finished))
+
+    def rows(self, slots: Any) -> list[Row]:
+        """Checks one sample (or list of samples) a slot and brings them into columns."""
+        size = self._worker.group_size
+        if not isinstance(slots, Sequence) or len(slots) != size:
+            found = f"{len(slots)} entries" if isinstance(slots, Sequence) else f"a {type(slots).__name__}"
+            raise DataError(f"outrider: group {self.group}: complete() got {found}, group_size is {size}; give one Sample, or a list of Samples, for each slot")
+        rows = [row for slot, given in enumerate(slots) for row in self.slot_rows(slot, given)]
+        same_kind(rows, self.group)
+        return rows
+
+    def slot_rows(self, slot: int, given: Any) -> list[Row]:
+        """The same for one slot."""
+        samples = [given] if isinstance(given, Sample) or not isinstance(given, Sequence) else given
+        if not samples:
+            raise DataError(f"outrider: slot {slot} of group {self.group}: no sample; return at least one (an empty response needs a Sample with response_length=0)")
+        return [to_row(sample, self.group, slot) for sample in samples]
+
+    def end(self, finished: Finished) -> Steps[bool]:
+        """Ends this execution; the core of complete, retry, fail and discard."""
+        if self._ending:
+            raise Stale(f"outrider: group {self.group} attempt {self.attempt} was ended before; end each work once")
+        self._ending = True
+        self._worker.reporter.submit(finished)
+        error = yield Wait(finished.answer)
+        return accepted(error)
+
+    def cancel(self) -> None:
+        """From the reading thread: the owner wants it stopped."""
+        self._cancelled = True
+
+    def ended(self) -> None:
+        """From the reading thread: the owner has answered."""
+        self._worker.forget(self)
+
+
+def accepted(error: Error | None) -> bool:
+    """Whether the owner took a report; raises what is the user's to know."""
+    if error is None:
+        return True
+    if kind_of(error) == "stale":
+        return False
+    raise error
+
+
+def describe(error: BaseException | str) -> str:
+    """An exception in one line."""
+    return error if isinstance(error, str) else f"{type(error).__name__}: {error}"
+
+
+def identified(batch: pa.RecordBatch, group: int, group_size: int) -> pa.RecordBatch:
+    """The batch with identity columns where it had none.
+
+    Raises:
+        DataError: They are missing and cannot be told, because there is not exactly one row a slot.
+    """
+    missing = [name for name in ("group", "slot") if batch.schema.get_field_index(name) < 0]
+    if not missing:
+        return batch
+    if "slot" in missing and batch.num_rows != group_size:
+        raise DataError(f"outrider: group {group}: {batch.num_rows} rows without a column 'slot', group_size is {group_size}; add the column, or give one row a slot")
+    columns = {"group": np.full(batch.num_rows, group, np.int64), "slot": np.arange(batch.num_rows, dtype=np.int32)}
+    fields = [pa.field(name, pa.array(columns[name]).type, nullable=False) for name in missing]
+    schema = pa.schema([*fields, *batch.schema], metadata=batch.schema.metadata)
+    return pa.RecordBatch.from_arrays([*(pa.array(columns[name]) for name in missing), *batch.columns], schema=schema)
+
+
+class Stream(Generic[T]):
+    """Work as it comes, for `for` in a thread and for `async for` on an event loop; ends with the run."""
+
+    def __init__(self, worker: Worker, most: int, single: bool) -> None:
+        self._worker = worker
+        self._most = most
+        self._single = single
+
+    def __iter__(self) -> Iterator[T]:
+        return self
+
+    def __next__(self) -> T:
+        try:
+            return self._give(blocking(self._worker.inbox.take(self._most)))
+        except Closed as error:
+            if self._over(error):
+                raise StopIteration from None
+            raise
+
+    def __aiter__(self) -> AsyncIterator[T]:
+        return self
+
+    async def __anext__(self) -> T:
+        try:
+            return self._give(await awaiting(self._worker.inbox.take(self._most)))
+        except Closed as error:
+            if self._over(error):
+                raise StopAsyncIteration from None
+            raise
+
+    def _give(self, works: list[Work]) -> T:
+        result: Any = works[0] if self._single else works
+        return result  # type: ignore[no-any-return]
+
+    def _over(self, error: Closed) -> bool:
+        """Whether this is the run's or the worker's ordinary end, and no failure."""
+        return isinstance(error, EndOfRun) or self._worker.closing

@@ -1,0 +1,253 @@
+"""A worker: runs prompt groups and reports what came of them."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from outrider import _wire_pb2 as wire
+from outrider._inbox import Inbox
+from outrider._member import Member
+from outrider._memory import write_stream
+from outrider._report import Finished, Reporter, report
+from outrider._segment import Segment
+from outrider._steps import Steps, Wait, awaiting, blocking
+from outrider.config import count
+from outrider.errors import ConfigError, DataError, EndOfRun, Error
+from outrider.serve import serve
+from outrider.work import Stream, Work, accepted, identified
+
+if TYPE_CHECKING:
+    from outrider.run import Run
+
+
+class Worker:
+    """This process runs prompt groups. Its sidecar is up when this returns.
+
+    Args:
+        run: The run.
+        slots: Parent slots that it runs at once.
+        engine: Whether it holds the serving weights itself and confirms them.
+        name: Shown in logs, status and errors; None: the actor's name or class.
+
+    Raises:
+        ConfigError: An argument of the wrong kind.
+        StartError: The sidecar did not come up.
+        Closed: The run is over.
+    """
+
+    def __init__(self, run: Run, slots: int = 64, engine: bool = True, name: str | None = None) -> None:
+        if not isinstance(engine, bool):
+            raise ConfigError(f"outrider: Worker(engine={engine!r}) is a {type(engine).__name__}; give True or False")
+        role = wire.WorkerRole(slots=count("slots", slots, 1, (1 << 31) - 1), engine=engine)
+        self._member = Member(run, "worker", name=name, worker=role)
+        self.slots = int(slots)
+        self.group_size = int(self._member.joined.group_size)
+        self.closing = False
+        self.inbox: Inbox[Work] = Inbox()
+        self.reporter = Reporter(self._member)
+        self._lock = threading.Lock()  # guards _works and _idle
+        self._works: dict[int, Work] = {}  # by execution number, until the owner has answered its report
+        self._idle: Future[None] | None = None
+        self._on_cancel: Callable[[list[Work]], None] = lambda works: None
+        table, *others = self._member.fds
+        for fd in others:
+            os.close(fd)
+        self._table = Segment(table)
+        self._member.listen(self._on_push, self._on_ended)
+
+    async def serve(self, function: Callable[..., Any]) -> None:
+        """Runs a function on every prompt, `slots` calls at once, until the run ends or the worker is closed.
+
+        Args:
+            function: Takes a `Prompt`, returns a `Sample` or a list of them for its slot. An async function runs on this event
+                loop; any other in threads. One that raises fails that execution and nothing else; `raise outrider.Retry(...)`
+                asks for another attempt that is not counted as the data's fault.
+
+        Raises:
+            Closed: The sidecar has died.
+            Error: The run ended with an error.
+        """
+        await serve(self, function)
+
+    def serve_blocking(self, function: Callable[..., Any]) -> None:
+        """`serve` for a process without an event loop; returns when the run ends."""
+        import asyncio
+
+        asyncio.run(serve(self, function))
+
+    def groups(self) -> Stream[Work]:
+        """Prompt groups as they come, for engines that batch: `async for work in worker.groups()` (or a plain `for` in a thread)."""
+        return Stream(self, 1, True)
+
+    def batches(self, max: int = 64) -> Stream[list[Work]]:
+        """The same in lists of up to `max`: whatever is there, at least one. Made for `complete_many`."""
+        return Stream(self, count("max", max, 1), False)
+
+    def complete_many(self, works: Sequence[Work], batch: pa.RecordBatch) -> list[bool]:
+        """Reports success of several groups at once: one record batch, one shared segment, one report.
+
+        Args:
+            works: Groups in the order of their rows.
+            batch: All their rows, group after group; with the columns `group` and `slot` unless there is exactly one row a slot.
+
+        Returns:
+            For each group whether the owner took it; False: it had gone elsewhere meanwhile.
+
+        Raises:
+            DataError: Rows that do not belong to these groups in this order, or that break the schema rules.
+            Closed: The run is over.
+        """
+        return blocking(self._complete_many(works, batch))
+
+    async def complete_many_async(self, works: Sequence[Work], batch: pa.RecordBatch) -> list[bool]:
+        """`complete_many`, awaited; the rows are written by this call before it waits."""
+        return await awaiting(self._complete_many(works, batch))
+
+    def _complete_many(self, works: Sequence[Work], batch: pa.RecordBatch) -> Steps[list[bool]]:
+        batch, ends = self._ranges(works, batch)
+        sent = [Finished(work, "success") for work in works]
+        outcomes = []
+        first = 0
+        for work, end in zip(works, ends, strict=True):
+            outcomes.append(wire.Outcome(receipt=work.receipt, kind="success", first_row=first, rows=end - first))
+            work._ending = True
+            first = end
+        if outcomes:
+            report(self._member, outcomes, [write_stream(batch.schema, [batch], "segment")], sent)
+        taken = []
+        for one in sent:
+            taken.append(accepted((yield Wait(one.answer))))
+        return taken
+
+    def _ranges(self, works: Sequence[Work], batch: pa.RecordBatch) -> tuple[pa.RecordBatch, list[int]]:
+        """The batch with identity columns, and where each group's rows end in it."""
+        size = self.group_size
+        if batch.schema.get_field_index("group") < 0:
+            if batch.num_rows != size * len(works):
+                raise DataError(
+                    f"outrider: complete_many: {batch.num_rows} rows without a column 'group' for {len(works)} groups of {size}; add the columns 'group' and 'slot', or give one row a slot"
+                )
+            groups = np.repeat(np.fromiter((work.receipt.group for work in works), np.int64, len(works)), size)
+            batch = batch.add_column(0, pa.field("group", pa.int64(), nullable=False), pa.array(groups))
+            if batch.schema.get_field_index("slot") < 0:
+                slots = np.tile(np.arange(size, dtype=np.int32), len(works))
+                batch = batch.add_column(1, pa.field("slot", pa.int32(), nullable=False), pa.array(slots))
+            return batch, list(range(size, batch.num_rows + 1, size))
+        if batch.schema.get_field_index("slot") < 0:
+            batch = identified(batch, -1, -1)
+        groups = batch.column("group").to_numpy(zero_copy_only=False)
+        ends = [*(np.flatnonzero(np.diff(groups)) + 1).tolist(), batch.num_rows] if batch.num_rows else []
+        found = [int(groups[end - 1]) for end in ends]
+        wanted = [work.group for work in works]
+        if found != wanted:
+            raise DataError(f"outrider: complete_many: the rows are of groups {found[:8]}, the works of groups {wanted[:8]}; give each group's rows together, in the order of the works")
+        return batch, ends
+
+    def confirm(self, version: int, digest: str | None = None) -> None:
+        """Says that this process holds these weights; from here it may get work again.
+
+        Args:
+            version: As given to `send`.
+            digest: Of the weights, to be compared between engines and trainer.
+
+        Raises:
+            Refused: Not the version of an update that is on, nor the announced one.
+        """
+        blocking(self._confirm(version, digest))
+
+    async def confirm_async(self, version: int, digest: str | None = None) -> None:
+        """`confirm`, awaited."""
+        await awaiting(self._confirm(version, digest))
+
+    def _confirm(self, version: int, digest: str | None) -> Steps[None]:
+        yield Wait(self._member.ask(confirm=wire.Confirm(version=count("version", version, 0), digest="" if digest is None else str(digest))))
+
+    def drain(self) -> None:
+        """Takes no new work, waits until what runs has been reported, and leaves. Nothing is requeued."""
+        blocking(self._drain())
+
+    async def drain_async(self) -> None:
+        """`drain`, awaited."""
+        await awaiting(self._drain())
+
+    def _drain(self) -> Steps[None]:
+        yield Wait(self._member.ask(drain=wire.Drain()))
+        idle: Future[None] = Future()
+        with self._lock:
+            self._idle = idle
+            if not self._works:
+                idle.set_result(None)
+        yield Wait(idle)
+        yield from self._close()
+
+    def close(self) -> None:
+        """Leaves the run; what still runs is given back. Idempotent."""
+        blocking(self._close())
+
+    async def close_async(self) -> None:
+        """`close`, awaited."""
+        await awaiting(self._close())
+
+    def _close(self) -> Steps[None]:
+        self.closing = True
+        yield from self._member.leave("this worker")
+        self.reporter.stop()
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def prompt_row(self, row: int) -> pa.RecordBatch:
+        """One row of the table of prompts, in place."""
+        return self._table.rows(row, 1)[0]
+
+    def sample_done(self, work: Work) -> None:
+        """One more slot of a work is free."""
+        self._member.tell(sample_done=wire.SampleDone(counts=[wire.SampleCount(receipt=work.receipt, samples=1)]))
+
+    def forget(self, work: Work) -> None:
+        """The owner has answered a work's report."""
+        with self._lock:
+            self._works.pop(work.receipt.execution, None)
+            if self._idle is not None and not self._works and not self._idle.done():
+                self._idle.set_result(None)
+
+    def on_cancel(self, function: Callable[[list[Work]], None]) -> None:
+        """Takes cancels from here on, in the reading thread."""
+        self._on_cancel = function
+
+    def _on_push(self, frame: Any, fds: list[int]) -> None:
+        """From the reading thread."""
+        kind = frame.WhichOneof("body")
+        if kind == "grant":
+            works = [Work(self, assignment) for assignment in frame.grant.assignments]
+            with self._lock:
+                for work in works:
+                    self._works[work.receipt.execution] = work
+            self.inbox.put(works)
+        elif kind == "cancel":
+            with self._lock:
+                found = [work for receipt in frame.cancel.receipts if (work := self._works.get(receipt.execution)) is not None]
+            for work in found:
+                work.cancel()
+            self._on_cancel(found)
+
+    def _on_ended(self) -> None:
+        """From the reading thread: the member has left, or the run or the sidecar has ended."""
+        error: Error = self._member.ended or EndOfRun("outrider: the run is over")
+        with self._lock:
+            self._works.clear()
+            idle = self._idle
+        if idle is not None and not idle.done():
+            idle.set_result(None)
+        self.inbox.end(error)
