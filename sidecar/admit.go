@@ -59,11 +59,12 @@ func (m *member) admit(frame *wire.Frame, admit *wire.Admit) {
 					m.p.relay(frame, answer)
 					return
 				}
+				all := ids
 				for len(ids) > partSegments {
-					m.p.answer(frame, &wire.Frame{Body: &wire.Frame_Admitted{Admitted: &wire.Admitted{Segments: ids[:partSegments], More: true}}}, nil, fds[:partSegments]...)
+					m.p.shim.put(&wire.Frame{Member: m.id, Body: &wire.Frame_Fetched{Fetched: &wire.Fetched{Segments: ids[:partSegments]}}}, fds[:partSegments]...)
 					ids, fds = ids[partSegments:], fds[partSegments:]
 				}
-				m.p.answer(frame, &wire.Frame{Body: &wire.Frame_Admitted{Admitted: &wire.Admitted{Segments: ids, Locators: shard.GetLocators(), Groups: shard.GetGroups(), Attempts: shard.GetAttempts()}}}, nil, fds...)
+				m.p.answer(frame, &wire.Frame{Body: &wire.Frame_Admitted{Admitted: &wire.Admitted{Segments: all, Locators: shard.GetLocators(), Groups: shard.GetGroups(), Attempts: shard.GetAttempts()}}}, nil, fds...)
 			})
 		}) {
 			closeDescriptors(fds)

@@ -3076,7 +3076,7 @@ func (x *Fetch) GetSegments() []*SegmentId {
 	return nil
 }
 
-// Descriptors in the order of the question.
+// Descriptors in the order of the question. Also a push from a sidecar to its shim, ahead of an Admitted with many segments.
 type Fetched struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Segments      []*SegmentId           `protobuf:"bytes,1,rep,name=segments,proto3" json:"segments,omitempty"`
@@ -4439,15 +4439,14 @@ func (x *Admit) GetGeneration() uint64 {
 	return 0
 }
 
-// Local hop: descriptors of the segments, each once, in the order of `segments`; locators, groups and attempts are the shard's.
+// Local hop: descriptors of the segments, each once, in the order of `segments`, but for those that came in a push Fetched before it (one
+// message carries at most 252 descriptors). Locators, groups and attempts are the shard's.
 type Admitted struct {
-	state    protoimpl.MessageState `protogen:"open.v1"`
-	Segments []*SegmentId           `protobuf:"bytes,1,rep,name=segments,proto3" json:"segments,omitempty"`
-	Locators []*Locator             `protobuf:"bytes,2,rep,name=locators,proto3" json:"locators,omitempty"`
-	Groups   []int64                `protobuf:"varint,3,rep,packed,name=groups,proto3" json:"groups,omitempty"`
-	// More segments than one message can carry: this is a part of the answer with segments only, the rest follows under the same id.
-	More          bool     `protobuf:"varint,4,opt,name=more,proto3" json:"more,omitempty"`
-	Attempts      []uint32 `protobuf:"varint,5,rep,packed,name=attempts,proto3" json:"attempts,omitempty"`
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Segments      []*SegmentId           `protobuf:"bytes,1,rep,name=segments,proto3" json:"segments,omitempty"`
+	Locators      []*Locator             `protobuf:"bytes,2,rep,name=locators,proto3" json:"locators,omitempty"`
+	Groups        []int64                `protobuf:"varint,3,rep,packed,name=groups,proto3" json:"groups,omitempty"`
+	Attempts      []uint32               `protobuf:"varint,4,rep,packed,name=attempts,proto3" json:"attempts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4501,13 +4500,6 @@ func (x *Admitted) GetGroups() []int64 {
 		return x.Groups
 	}
 	return nil
-}
-
-func (x *Admitted) GetMore() bool {
-	if x != nil {
-		return x.More
-	}
-	return false
 }
 
 func (x *Admitted) GetAttempts() []uint32 {
@@ -6830,13 +6822,12 @@ const file_outrider_proto_rawDesc = "" +
 	"\x04rank\x18\x04 \x01(\rR\x04rank\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x05 \x01(\x04R\n" +
-	"generation\"\xc0\x01\n" +
+	"generation\"\xac\x01\n" +
 	"\bAdmitted\x122\n" +
 	"\bsegments\x18\x01 \x03(\v2\x16.outrider.v1.SegmentIdR\bsegments\x120\n" +
 	"\blocators\x18\x02 \x03(\v2\x14.outrider.v1.LocatorR\blocators\x12\x1a\n" +
-	"\x06groups\x18\x03 \x03(\x03B\x02\x10\x01R\x06groups\x12\x12\n" +
-	"\x04more\x18\x04 \x01(\bR\x04more\x12\x1e\n" +
-	"\battempts\x18\x05 \x03(\rB\x02\x10\x01R\battempts\"&\n" +
+	"\x06groups\x18\x03 \x03(\x03B\x02\x10\x01R\x06groups\x12\x1e\n" +
+	"\battempts\x18\x04 \x03(\rB\x02\x10\x01R\battempts\"&\n" +
 	"\x06Commit\x12\x1c\n" +
 	"\tadmission\x18\x01 \x01(\x04R\tadmission\"@\n" +
 	"\bRollback\x12\x1c\n" +

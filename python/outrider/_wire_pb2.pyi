@@ -718,18 +718,16 @@ class Admit(_message.Message):
     def __init__(self, publication: _Optional[_Union[Publication, _Mapping]] = ..., shard: _Optional[int] = ..., role: _Optional[str] = ..., rank: _Optional[int] = ..., generation: _Optional[int] = ...) -> None: ...
 
 class Admitted(_message.Message):
-    __slots__ = ["segments", "locators", "groups", "more", "attempts"]
+    __slots__ = ["segments", "locators", "groups", "attempts"]
     SEGMENTS_FIELD_NUMBER: _ClassVar[int]
     LOCATORS_FIELD_NUMBER: _ClassVar[int]
     GROUPS_FIELD_NUMBER: _ClassVar[int]
-    MORE_FIELD_NUMBER: _ClassVar[int]
     ATTEMPTS_FIELD_NUMBER: _ClassVar[int]
     segments: _containers.RepeatedCompositeFieldContainer[SegmentId]
     locators: _containers.RepeatedCompositeFieldContainer[Locator]
     groups: _containers.RepeatedScalarFieldContainer[int]
-    more: bool
     attempts: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, segments: _Optional[_Iterable[_Union[SegmentId, _Mapping]]] = ..., locators: _Optional[_Iterable[_Union[Locator, _Mapping]]] = ..., groups: _Optional[_Iterable[int]] = ..., more: bool = ..., attempts: _Optional[_Iterable[int]] = ...) -> None: ...
+    def __init__(self, segments: _Optional[_Iterable[_Union[SegmentId, _Mapping]]] = ..., locators: _Optional[_Iterable[_Union[Locator, _Mapping]]] = ..., groups: _Optional[_Iterable[int]] = ..., attempts: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class Commit(_message.Message):
     __slots__ = ["admission"]
