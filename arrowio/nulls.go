@@ -10,42 +10,51 @@ import (
 // nullRow returns the first row of an array that is null or holds a null at any depth, -1 when there is none.
 // O(1) for an array without nulls, for each of its levels.
 func nullRow(a arrow.Array) int {
-	if a.Len() == 0 {
-		return -1
+	first := -1
+	note := func(row int) {
+		if row >= 0 && (first < 0 || row < first) {
+			first = row
+		}
 	}
 	if a.NullN() > 0 {
-		for i := range a.Len() {
+		for i := 0; i < a.Len() && first < 0; i++ {
 			if a.DataType().ID() == arrow.NULL || a.IsNull(i) {
-				return i
+				note(i)
 			}
 		}
 	}
 	switch a := a.(type) {
 	case *array.Struct:
-		first := -1
 		for i := range a.NumField() {
-			if row := nullRow(a.Field(i)); row >= 0 && (first < 0 || row < first) {
-				first = row
-			}
+			note(nullRow(a.Field(i)))
 		}
-		return first
 	case *array.Dictionary:
-		if a.Dictionary().NullN() == 0 {
-			return -1
-		}
-		for i := range a.Len() {
-			if a.Dictionary().IsNull(a.GetValueIndex(i)) {
-				return i
-			}
+		if a.Len() > 0 && a.Dictionary().NullN() > 0 {
+			note(nullLookup(a))
 		}
 	case array.ListLike:
-		return nullList(a)
+		if a.Len() > 0 {
+			note(nullList(a))
+		}
+	}
+	return first
+}
+
+// nullLookup returns the first row whose value in the dictionary is null.
+func nullLookup(a *array.Dictionary) int {
+	for i := range a.Len() {
+		if a.IsValid(i) && a.Dictionary().IsNull(a.GetValueIndex(i)) {
+			return i
+		}
 	}
 	return -1
 }
 
 // nullList returns the first row whose list holds a null; values that no list has do not count.
 func nullList(a array.ListLike) int {
+	if nullRow(a.ListValues()) < 0 {
+		return -1
+	}
 	from, _ := a.ValueOffsets(0)
 	_, to := a.ValueOffsets(a.Len() - 1)
 	if from == to {
