@@ -44,7 +44,7 @@ func find(root string) (map[string][]test, error) {
 			return err
 		}
 		for _, t := range names {
-			for _, number := range numbers(strings.TrimPrefix(strings.TrimPrefix(t, "Test"), "test_")) {
+			for _, number := range numbers(t) {
 				tests[number] = append(tests[number], test{name: t, path: filepath.ToSlash(relative)})
 			}
 		}
@@ -85,6 +85,7 @@ func testNames(path string) ([]string, error) {
 // numbers returns the rows that a name carries: S5_07_… is S5.07; several may follow each other at the start.
 func numbers(name string) []string {
 	var found []string
+	name = strings.TrimPrefix(strings.TrimPrefix(strings.TrimSuffix(name, ".txt"), "Test"), "test_")
 	parts := strings.Split(name, "_")
 	for i := 0; i+1 < len(parts) && sectionToken.MatchString(parts[i]) && rowToken.MatchString(parts[i+1]); i += 2 {
 		found = append(found, strings.ToUpper(parts[i])+"."+parts[i+1])
