@@ -79,7 +79,7 @@ func TestTableOutOfDateIsAProblemUntilItIsWritten(t *testing.T) {
 	require.NoError(t, err)
 	require.NotContains(t, problems, stale)
 
-	table, err := os.ReadFile(filepath.Join(root, "docs/scenarios.md"))
+	table, err := os.ReadFile(filepath.Join(root, "docs", "scenarios.md"))
 	require.NoError(t, err)
 	require.Contains(t, string(table), "[`s1_01_order.txt`](../leases/testdata/s1_01_order.txt)")
 }
