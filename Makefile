@@ -88,8 +88,12 @@ test-ray: wheel ## the package and the examples on a real Ray, with the wheel's 
 
 # ---- checks ------------------------------------------------------------------------------------------------------
 
-.PHONY: check check-generated check-layers check-scenarios check-lint check-wheel
-check: check-generated check-layers check-scenarios check-wheel check-lint ## generated code, import directions, scenario table, wheel, linters
+.PHONY: check check-modules check-generated check-layers check-scenarios check-wheel check-lint
+check: check-modules check-generated check-layers check-scenarios check-wheel check-lint ## modules, generated code, import directions, scenario table, wheel, linters
+
+check-modules:
+	@go mod tidy -diff || { echo "outrider: run go mod tidy and commit what it changes" >&2; exit 1; }
+	@go mod verify >/dev/null
 
 check-generated: venv
 	@tools/generate/check.sh $(PY)
