@@ -78,50 +78,55 @@ func TestS11_06_EachKindOfDamageIsRefusedWithItsPlace(t *testing.T) {
 	u32 := func(at int, x int32) func([]byte) {
 		return func(b []byte) { binary.LittleEndian.PutUint32(b[at:], uint32(x)) }
 	}
-	for name, damage := range map[string]func([]byte){
-		"metadata length negative":     u32(a.frame+4, -8),
-		"metadata length past the end": u32(a.frame+4, int32(len(good))),
-		"metadata length too short":    u32(a.frame+4, 4),
-		"body length negative":         u64(a.bodyLength, -8),
-		"body length huge":             u64(a.bodyLength, math.MaxInt64),
-		"body length zero":             u64(a.bodyLength, 0),
-		"rows negative":                u64(a.rows, -1),
-		"rows one more":                u64(a.rows, 7),
-		"rows one less":                u64(a.rows, 5),
-		"column one row short":         u64(node(0), 5),
-		"column negative":              u64(node(2), -1),
-		"column huge":                  u64(node(2), math.MaxInt64),
-		"items short":                  u64(node(1), 0),
-		"items huge":                   u64(node(1), math.MaxInt64/4),
-		"struct field short":           u64(node(9), 5),
-		"struct field long":            u64(node(9), 7),
-		"entries short":                u64(node(5), 1),
-		"nulls without bitmap":         u64(node(2)+8, 1),
-		"nulls miscounted":             u64(node(0)+8, 6),
-		"nulls negative":               u64(node(0)+8, -1),
-		"buffer before the body":       u64(buffer(3), -8),
-		"buffer after the body":        u64(buffer(3), 1<<40),
-		"buffer off its boundary":      u64(buffer(3), 4),
-		"buffer length huge":           u64(buffer(3)+8, math.MaxInt64),
-		"buffer length negative":       u64(buffer(3)+8, -8),
-		"empty buffer far away":        u64(buffer(4), 1<<50),
-		"offsets short":                u64(buffer(1)+8, 24),
-		"items' bytes short":           u64(buffer(3)+8, 3),
-		"bitmap empty":                 u64(buffer(0)+8, 0),
-		"indices short":                u64(buffer(8)+8, 5),
-		"first offset negative":        u32(inBody(1), -1),
-		"offset falls":                 u32(inBody(5)+8, 1<<30),
-		"last offset past the items":   u32(inBody(1)+24, 1<<30),
-		"last offset past the text":    u32(inBody(5)+24, 1<<30),
-		"index past the dictionary":    func(b []byte) { b[inBody(8)+2] = 127 },
-		"index negative":               func(b []byte) { b[inBody(8)+2] = 0xff },
-		"node vector too long":         u32(a.nodes-4, math.MaxInt32),
-		"buffer vector too long":       u32(a.buffers-4, math.MaxInt32),
-		"node vector too short":        u32(a.nodes-4, 9),
-		"buffer vector too short":      u32(a.buffers-4, 9),
+	for name, c := range map[string]struct {
+		damage func([]byte)
+		says   string
+	}{
+		"metadata length negative":     {u32(a.frame+4, -8), "metadata of -8 bytes"},
+		"metadata length past the end": {u32(a.frame+4, int32(len(good))), "metadata of"},
+		"metadata length too short":    {u32(a.frame+4, 4), ""},
+		"body length negative":         {u64(a.bodyLength, -8), "a body of -8 bytes"},
+		"body length huge":             {u64(a.bodyLength, math.MaxInt64), "a body of 9223372036854775807 bytes"},
+		"body length zero":             {u64(a.bodyLength, 0), ""},
+		"rows negative":                {u64(a.rows, -1), "a batch of -1 rows"},
+		"rows one more":                {u64(a.rows, 7), "has 6 rows, its batch 7"},
+		"rows one less":                {u64(a.rows, 5), "has 6 rows, its batch 5"},
+		"column one row short":         {u64(node(0), 5), ""},
+		"column negative":              {u64(node(2), -1), ""},
+		"column huge":                  {u64(node(2), math.MaxInt64), "a length of"},
+		"items short":                  {u64(node(1), 0), "a length of 0 with"},
+		"items huge":                   {u64(node(1), math.MaxInt64/4), "a length of"},
+		"struct field short":           {u64(node(9), 5), "of a struct has 5 values"},
+		"struct field long":            {u64(node(9), 7), "of a struct has 7 values"},
+		"entries short":                {u64(node(5), 1), ""},
+		"nulls without bitmap":         {u64(node(2)+8, 1), "0 bytes of validity"},
+		"nulls miscounted":             {u64(node(0)+8, 6), "nulls are counted"},
+		"nulls negative":               {u64(node(0)+8, -1), ""},
+		"buffer before the body":       {u64(buffer(3), -8), "is (-8,"},
+		"buffer after the body":        {u64(buffer(3), 1<<40), "in a body of"},
+		"buffer off its boundary":      {u64(buffer(3), 4), "off an 8-byte boundary"},
+		"buffer length huge":           {u64(buffer(3)+8, math.MaxInt64), "in a body of"},
+		"buffer length negative":       {u64(buffer(3)+8, -8), "in a body of"},
+		"empty buffer far away":        {u64(buffer(4), 1<<50), "in a body of"},
+		"position and length wrap":     {func(b []byte) { u64(buffer(3), math.MaxInt64-7)(b); u64(buffer(3)+8, math.MaxInt64)(b) }, "in a body of"},
+		"struct and field long":        {func(b []byte) { u64(node(9), 5)(b); u64(node(8), 5)(b) }, "has 5 rows, its batch 6"},
+		"offsets short":                {u64(buffer(1)+8, 24), "for 7 offsets"},
+		"items' bytes short":           {u64(buffer(3)+8, 3), ""},
+		"bitmap empty":                 {u64(buffer(0)+8, 0), "0 bytes of validity"},
+		"indices short":                {u64(buffer(8)+8, 5), "5 bytes for 6 values"},
+		"first offset negative":        {u32(inBody(1), -1), "the first offset is -1"},
+		"offset falls":                 {u32(inBody(5)+8, 1<<30), "below the one before"},
+		"last offset past the items":   {u32(inBody(1)+24, 1<<30), "the last offset is"},
+		"last offset past the text":    {u32(inBody(5)+24, 1<<30), "the last offset is"},
+		"index past the dictionary":    {func(b []byte) { b[inBody(8)+2] = 127 }, "outside the dictionary"},
+		"index negative":               {func(b []byte) { b[inBody(8)+2] = 0xff }, "outside the dictionary"},
+		"node vector too long":         {u32(a.nodes-4, math.MaxInt32), "a vector of"},
+		"buffer vector too long":       {u32(a.buffers-4, math.MaxInt32), "a vector of"},
+		"node vector too short":        {u32(a.nodes-4, 9), "9 field nodes, its columns need more"},
+		"buffer vector too short":      {u32(a.buffers-4, 9), ""},
 	} {
 		b := slices.Clone(good)
-		damage(b)
+		c.damage(b)
 		require.False(t, bytes.Equal(b, good), name)
 		_, err := Decode(memory.NewBufferBytes(b), Bounds{})
 		var damaged *DamagedError
@@ -130,6 +135,7 @@ func TestS11_06_EachKindOfDamageIsRefusedWithItsPlace(t *testing.T) {
 		require.Less(t, damaged.Offset, int64(len(b)), "%s: %v", name, err)
 		require.NotEmpty(t, damaged.Part, name)
 		require.NotEmpty(t, damaged.Detail, name)
+		require.Contains(t, damaged.Detail, c.says, name)
 	}
 }
 

@@ -44,14 +44,15 @@ func (f *flat) within(at, n int) bool {
 	return true
 }
 
-// follow reads the unsigned offset at a position and returns where it leads, or -1.
+// follow reads the unsigned offset at a position and returns where it leads, or -1. Whether that lies in the buffer is
+// seen where it is read.
 func (f *flat) follow(at int) int {
 	if !f.within(at, 4) {
 		return -1
 	}
 	off := binary.LittleEndian.Uint32(f.buf[at:])
-	if off < 4 || int64(off) > int64(len(f.buf)-at) {
-		f.damaged(at, "an offset of %d leaves the metadata of %d bytes", off, len(f.buf))
+	if off < 4 {
+		f.damaged(at, "an offset of %d leads nowhere", off)
 		return -1
 	}
 	return at + int(off)

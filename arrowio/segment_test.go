@@ -223,7 +223,10 @@ func TestTheLastReleaseFreesTheRootAndNothingElseIsAllocated(t *testing.T) {
 	s := schemaOf(arrow.ListOf(arrow.PrimitiveTypes.Int32), &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int8, ValueType: arrow.BinaryTypes.String})
 	rec := newGen(5).record(s, 30, 10)
 	defer rec.Release()
-	b := encoded(t, s, rec, rec)
+	other := newGen(6).record(s, 30, 10) // with another dictionary, which replaces the first
+	defer other.Release()
+	b := encoded(t, s, rec, other)
+	require.Equal(t, 2, kinds(t, b)[headerDictionaryBatch])
 	mem := memory.NewCheckedAllocator(memory.NewGoAllocator())
 	root := memory.NewBufferWithAllocator(mem.Allocate(len(b)), mem)
 	copy(root.Bytes(), b)
