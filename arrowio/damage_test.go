@@ -97,7 +97,7 @@ func TestS11_06_EachKindOfDamageIsRefusedWithItsPlace(t *testing.T) {
 		"items short":                  {u64(node(1), 0), "a length of 0 with"},
 		"items huge":                   {u64(node(1), math.MaxInt64/4), "a length of"},
 		"struct field short":           {u64(node(9), 5), "of a struct has 5 values"},
-		"struct field long":            {u64(node(9), 7), "of a struct has 7 values"},
+		"struct field long":            {u64(node(9), 7), "6 bytes for 7 values"},
 		"entries short":                {u64(node(5), 1), ""},
 		"nulls without bitmap":         {u64(node(2)+8, 1), "0 bytes of validity"},
 		"nulls miscounted":             {u64(node(0)+8, 6), "nulls are counted"},
