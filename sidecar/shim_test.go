@@ -9,13 +9,11 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/apache/arrow/go/v15/arrow"
-	"github.com/apache/arrow/go/v15/arrow/array"
-	"github.com/apache/arrow/go/v15/arrow/memory"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
 	"outrider/arrowio"
+	"outrider/arrowio/arrowtest"
 	"outrider/bridge"
 	"outrider/bridge/wire"
 )
@@ -177,55 +175,19 @@ func testConfig() *wire.Config {
 	}
 }
 
-// table makes the descriptor of a source with n rows.
-func table(t *testing.T, n int) int {
+// shared makes a descriptor of a segment's memory and closes the segment.
+func shared(t *testing.T, segment *arrowio.Segment) int {
 	t.Helper()
-	schema := arrow.NewSchema([]arrow.Field{{Name: "question", Type: arrow.BinaryTypes.String}}, nil)
-	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
-	defer b.Release()
-	for i := range n {
-		b.Field(0).(*array.StringBuilder).Append("question " + strconv.Itoa(i))
-	}
-	return segmentFd(t, schema, b.NewRecord())
-}
-
-func segmentFd(t *testing.T, schema *arrow.Schema, rec arrow.Record) int {
-	t.Helper()
-	defer rec.Release()
-	segment, err := arrowio.NewSegment(schema, []arrow.Record{rec})
-	require.NoError(t, err)
 	defer segment.Close()
 	fd, err := duplicate(segment.Fd())
 	require.NoError(t, err)
 	return fd
 }
 
-// rollouts makes the descriptor of a segment with one row per slot of each group.
-func rollouts(t *testing.T, slots int, groups ...int64) int {
-	t.Helper()
-	schema := arrow.NewSchema([]arrow.Field{
-		{Name: "group", Type: arrow.PrimitiveTypes.Int64}, {Name: "slot", Type: arrow.PrimitiveTypes.Int32},
-		{Name: "tokens", Type: arrow.ListOfNonNullable(arrow.PrimitiveTypes.Int32)}, {Name: "response_length", Type: arrow.PrimitiveTypes.Int32},
-	}, nil)
-	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
-	defer b.Release()
-	for _, group := range groups {
-		for slot := range slots {
-			b.Field(0).(*array.Int64Builder).Append(group)
-			b.Field(1).(*array.Int32Builder).Append(int32(slot))
-			list := b.Field(2).(*array.ListBuilder)
-			list.Append(true)
-			list.ValueBuilder().(*array.Int32Builder).AppendValues([]int32{1, 2, int32(group)}, nil)
-			b.Field(3).(*array.Int32Builder).Append(1)
-		}
-	}
-	return segmentFd(t, schema, b.NewRecord())
-}
-
 func startOwner(t *testing.T, config *wire.Config, rows int, recover bool) (*shim, string) {
 	t.Helper()
 	s := startShim(t)
-	fd := table(t, rows)
+	fd := shared(t, arrowtest.Table(t, rows))
 	answer := s.must(&wire.Frame{Body: &wire.Frame_Own{Own: &wire.Own{Run: testRun, Config: config, Recover: recover, Ip: "127.0.0.1"}}}, fd)
 	require.NoError(t, unix.Close(fd))
 	return s, answer.GetOwned().GetAddress()
@@ -271,7 +233,7 @@ func (r *role) assignment() *wire.Assignment {
 
 // complete reports a group as done, with data.
 func (r *role) complete(a *wire.Assignment) *wire.Error {
-	fd := rollouts(r.t, 2, a.GetReceipt().GetGroup())
+	fd := shared(r.t, arrowtest.Rollouts(r.t, 2, a.GetReceipt().GetGroup()))
 	defer unix.Close(fd)
 	answer := r.must(&wire.Frame{Member: r.member, Body: &wire.Frame_Report{Report: &wire.Report{Outcomes: []*wire.Outcome{
 		{Receipt: a.GetReceipt(), Kind: "success", Rows: 2},
