@@ -82,6 +82,10 @@ class Attachment:
             if _attachments.get(self._run_id) is self:
                 del _attachments[self._run_id]
         self._closing = True
+        try:
+            self.ask(0, leave=wire.Leave()).result()
+        except Error:
+            pass  # It has ended by itself.
         self.channel.close()
         self.sidecar.stop()
 

@@ -56,6 +56,7 @@ class Channel:
         self._lock = threading.Lock()  # guards _pending, _ended and _outbox; nothing blocks under it
         self._pending: dict[int, Future[Answer]] = {}
         self._ended: Error | None = None
+        self._ahead: dict[int, list[int]] = {}  # by member: descriptors that came before their Admitted; the reading thread's own
         self._outbox: deque[tuple[bytes, list[int]]] = deque()
         self._reader = threading.Thread(target=self._read, name="outrider-reader", daemon=True)
         for option in (socket.SO_SNDBUF, socket.SO_RCVBUF):
@@ -198,8 +199,14 @@ class Channel:
 
     def _arrived(self, frame: Any, fds: list[int]) -> None:
         if not frame.answer:
-            self._on_push(frame, fds)
+            if frame.WhichOneof("body") == "fetched":
+                # The sidecar sends an answer with many descriptors in one go: nothing else about this member comes between.
+                self._ahead.setdefault(frame.member, []).extend(fds)
+            else:
+                self._on_push(frame, fds)
             return
+        if frame.WhichOneof("body") == "admitted":
+            fds = self._ahead.pop(frame.member, []) + fds
         with self._lock:
             future = self._pending.pop(frame.id, None)
         if future is None or not future.set_running_or_notify_cancel():

@@ -169,7 +169,7 @@ def _bins(finished: list[Finished]) -> list[list[Finished]]:
     open_bins: dict[Any, tuple[list[Finished], int]] = {}
     bins: list[list[Finished]] = []
     for one in finished:
-        kind: Any = one.batch.schema.to_string(show_schema_metadata=False) if one.batch is not None else kind_of_row(one.rows[0])  # type: ignore[index]
+        kind: Any = one.batch.schema.to_string(show_schema_metadata=False) if one.batch is not None else tuple(sorted(kind_of_row(one.rows[0])))  # type: ignore[index]
         size = one.size()
         group, total = open_bins.get(kind, ([], 0))
         if group and total + size <= _SHARED:

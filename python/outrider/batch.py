@@ -20,7 +20,7 @@ class Part(NamedTuple):
     """Rows of one group in one segment, in reading order."""
 
     group: int
-    attempt: int | None
+    attempt: int
     segment: Segment
     first: int
     rows: int
@@ -34,13 +34,13 @@ class Group:
 
     Attributes:
         group: Index in the source's endless order.
-        attempt: Which reservation of it this is; None where only the publication was known.
+        attempt: Which reservation of it this is, from 1.
         rows: The rows as an Arrow record batch over the shared memory.
     """
 
     __slots__ = ("attempt", "group", "rows")
 
-    def __init__(self, group: int, attempt: int | None, rows: pa.RecordBatch) -> None:
+    def __init__(self, group: int, attempt: int, rows: pa.RecordBatch) -> None:
         self.group = group
         self.attempt = attempt
         self.rows = rows
@@ -88,7 +88,7 @@ class Group:
         return flat(self.column(name))[1]
 
 
-def _load_group(group: int, attempt: int | None, data: bytes) -> Group:
+def _load_group(group: int, attempt: int, data: bytes) -> Group:
     with pa.ipc.open_stream(data) as reader:
         return Group(group, attempt, reader.read_next_batch())
 

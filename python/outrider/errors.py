@@ -107,6 +107,7 @@ KINDS: dict[str, type[Error]] = {
     "conflict": Conflict,
     "update_failed": UpdateFailed,
     "source": SourceError,
+    "state": ConfigError,
     "data": DataError,
     "unsupported": Unsupported,
     "damaged": Damaged,

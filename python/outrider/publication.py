@@ -75,7 +75,7 @@ def plan(groups: Sequence[Any], shards: Sequence[Sequence[int]] | None) -> list[
         ConfigError: A row that is missing, out of range, or there twice.
     """
     if shards is None:
-        return [wire.Shard(locators=[g.locator for g in groups], groups=[g.group for g in groups])]
+        return [wire.Shard(locators=[g.locator for g in groups], groups=[g.group for g in groups], attempts=[g.attempt for g in groups])]
     owner = [(g, row) for g in groups for row in range(g.locator.rows)]
     seen: set[int] = set()
     result = []
@@ -94,6 +94,7 @@ def plan(groups: Sequence[Any], shards: Sequence[Sequence[int]] | None) -> list[
             else:
                 shard.locators.add(segment=group.locator.segment, first_row=group.locator.first_row + row, rows=1)
                 shard.groups.append(group.group)
+                shard.attempts.append(group.attempt)
             last = group, row
         result.append(shard)
     if len(seen) < len(owner):

@@ -92,8 +92,8 @@ class Run:
 
     @property
     def next_rollout(self) -> int:
-        """Rollout to be taken next: one above the last that was committed. Asks the owner."""
-        return self.stats().next_rollout
+        """Rollout to be taken next: one above the last that was committed. Asks the owner, and waits while a restarted one learns it."""
+        return blocking(self._stats(ready=True)).next_rollout
 
     @property
     def final_state(self) -> bytes | None:
@@ -255,10 +255,10 @@ class Run:
         await self._join()
         return await awaiting(self._stats())
 
-    def _stats(self) -> Steps[Stats]:
+    def _stats(self, ready: bool = False) -> Steps[Stats]:
         if self._final is not None:
             return self._final[0]
-        answer = yield Wait(self._client().ask(get_stats=wire.GetStats()))
+        answer = yield Wait(self._client().ask(get_stats=wire.GetStats(ready=ready)))
         return _stats.from_wire(answer.frame.stats)
 
     def progress(self) -> str:

@@ -233,18 +233,18 @@ _CONVERT: dict[str, Any] = {
 }
 
 
-def kind_of_row(row: Row) -> tuple[tuple[str, str], ...]:
-    """Columns and dtypes of a row: rows of one kind fit one record batch."""
-    return tuple((name, _shape(value)) for name, value in sorted(row.items()))
+Kind = tuple[tuple[str, str], ...]
 
 
-def _shape(value: Any) -> str:
-    if isinstance(value, str):
-        return "text"
-    return f"{'list' if value.ndim else 'scalar'}:{value.dtype}"
+def kind_of_row(row: Row) -> Kind:
+    """Columns and dtypes of a row, in the row's order: rows of one kind fit one record batch."""
+    return tuple([(name, "text" if isinstance(value, str) else _DIMENSIONS[value.ndim] + value.dtype.char) for name, value in row.items()])
 
 
-def same_kind(rows: Sequence[Row], group: int) -> tuple[tuple[str, str], ...]:
+_DIMENSIONS = ("", "list of ", "runs of ")
+
+
+def same_kind(rows: Sequence[Row], group: int) -> Kind:
     """The kind of a group's rows.
 
     Raises:
@@ -253,7 +253,7 @@ def same_kind(rows: Sequence[Row], group: int) -> tuple[tuple[str, str], ...]:
     kind = kind_of_row(rows[0])
     for row in rows[1:]:
         other = kind_of_row(row)
-        if other != kind:
+        if other != kind and sorted(other) != sorted(kind):
             name, _ = next(iter(set(kind) ^ set(other)))
             raise DataError(
                 f"outrider: group {group}: column {name!r} is {dict(kind).get(name, 'missing')} in slot {int(rows[0]['slot'])}"
@@ -269,7 +269,7 @@ def to_batch(rows: Sequence[Row]) -> pa.RecordBatch:
         rows: At least one, all of one kind.
     """
     fields, arrays = [], []
-    for name, first in rows[0].items():
+    for name, first in sorted(rows[0].items()):
         values = [row[name] for row in rows]
         array = _column(name, first, values)
         fields.append(pa.field(name, array.type, nullable=False))

@@ -10,8 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from outrider._report import Finished
-from outrider._steps import awaiting
-from outrider.errors import Closed, Retry
+from outrider.errors import Retry
 from outrider.sample import Row, same_kind
 from outrider.work import Work, describe
 
@@ -35,6 +34,7 @@ class _Server:
         self.slots = asyncio.Semaphore(worker.slots)
         self.tasks: dict[int, tuple[asyncio.Task[None], list[asyncio.Task[list[Row]]]]] = {}
         is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))
+        self.free: dict[Work, int] = {}
         self.threads = None if is_async else ThreadPoolExecutor(worker.slots, thread_name_prefix="outrider-serve")
 
     async def run(self) -> None:
@@ -69,14 +69,8 @@ class _Server:
             for slot in slots:
                 slot.cancel()
             await asyncio.gather(*slots, return_exceptions=True)
-            finished = self.outcome(work, slots, failed)
-            if not await awaiting(work.end(finished)):
-                log.debug("outrider: %r had gone elsewhere", work)
-        except Closed:
-            pass  # The iteration over groups says how the run ended.
-        except Exception as error:
-            # The owner refused the data; it was logged, and the group is attempted again or parked by its rules.
-            log.debug("outrider: %r: %s", work, error)
+            # What the owner says of it is logged by the reporter: the group is attempted again or parked by its rules.
+            work.submit(self.outcome(work, slots, failed))
         finally:
             self.tasks.pop(work.receipt.execution, None)
 
@@ -104,8 +98,19 @@ class _Server:
             try:
                 made = await self.function(prompt) if self.threads is None else await self.in_thread(prompt)
             finally:
-                work.done(number)
+                self.done(work)
         return work.slot_rows(number, made)
+
+    def done(self, work: Work) -> None:
+        """A slot is free; said once for all slots that end in the same turn of the loop."""
+        if not self.free:
+            asyncio.get_running_loop().call_soon(self.say_done)
+        self.free[work] = self.free.get(work, 0) + 1
+
+    def say_done(self) -> None:
+        free, self.free = self.free, {}
+        # A group that has ended meanwhile frees its slots by its report.
+        self.worker.samples_done((work, slots) for work, slots in free.items() if not work.ending)
 
     async def in_thread(self, prompt: Any) -> Any:
         """Runs a plain function. A call that has begun cannot be stopped, so its slot ends when it does, cancelled or not."""

@@ -26,14 +26,16 @@ class Books:
         acknowledged: Accepted for training.
         discarded: Consumed without training, by reason.
         failed: Parked, because their own data failed too often.
-        live: Not settled, by state.
+        live: Not settled.
+        live_groups: The same in groups, by state.
     """
 
     reserved: Count
     acknowledged: Count
     discarded: dict[str, Count]
     failed: Count
-    live: dict[str, Count]
+    live: Count
+    live_groups: dict[str, int]
 
     @property
     def closed(self) -> bool:
@@ -51,7 +53,7 @@ class Books:
             raise Error(f"outrider: the books are open: {'; '.join(gaps)}; this is a defect of outrider: please report it with the owner's log")
 
     def _gaps(self) -> list[str]:
-        settled = (self.acknowledged, self.failed, *self.discarded.values(), *self.live.values())
+        settled = (self.acknowledged, self.failed, self.live, *self.discarded.values())
         gaps = []
         for unit in ("groups", "samples", "tokens"):
             reserved, found = getattr(self.reserved, unit), sum(getattr(part, unit) for part in settled)
@@ -117,6 +119,8 @@ class Stats:
         resident_bytes: Memory of the owner's sidecar.
         ownership: "leases" or "none".
         members: Everybody attached.
+        unconfirmed: Engines that get no work until they confirm the announced version.
+        recovering: Whether a restarted owner still waits for its base or for its members.
     """
 
     books: Books
@@ -140,16 +144,17 @@ class Stats:
     resident_bytes: int
     ownership: str
     members: tuple[MemberStats, ...]
+    unconfirmed: int
+    recovering: bool
 
     def line(self) -> str:
         """All of it in one line, for a live display."""
-        live = sum(part.groups for part in self.books.live.values())
         discarded = sum(part.groups for part in self.books.discarded.values())
         return (
             f"rollout {self.next_rollout} · version {self.announced_version} · {self.books.acknowledged.groups} acknowledged"
-            f" · {live} live · {discarded} discarded · {self.books.failed.groups} failed"
+            f" · {self.books.live.groups} live · {discarded} discarded · {self.books.failed.groups} failed"
             f" · executing {_of(self.executing)} · completed {_of(self.completed)}"
-            f" · staleness {self.staleness_mean:.2f}/{self.staleness_max} · {self.workers} workers{' · held' if self.holds else ''}"
+            f" · staleness {self.staleness_mean:.2f}/{self.staleness_max} · {self.workers} workers{' · held' if self.holds else ''}{' · recovering' if self.recovering else ''}"
         )
 
 
@@ -165,7 +170,8 @@ def from_wire(stats: Any) -> Stats:
             acknowledged=_count(stats.books.acknowledged),
             discarded={reason: _count(part) for reason, part in stats.books.discarded.items()},
             failed=_count(stats.books.failed),
-            live={state: _count(part) for state, part in stats.books.live.items()},
+            live=_count(stats.books.live),
+            live_groups=dict(stats.books.live_groups),
         ),
         timeline=stats.timeline.number,
         term=stats.term.number,
@@ -189,6 +195,8 @@ _SAME = (
     "rewinds",
     "resident_bytes",
     "ownership",
+    "unconfirmed",
+    "recovering",
 )
 
 

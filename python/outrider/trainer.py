@@ -14,7 +14,7 @@ from outrider._segment import Segment
 from outrider._steps import Steps, Wait, awaiting, blocking
 from outrider.batch import Batch, Part
 from outrider.config import count, real
-from outrider.errors import ConfigError, DataError, Error, kind_of
+from outrider.errors import ConfigError, Error, kind_of
 from outrider.lease import Lease, take
 from outrider.publication import Publication
 
@@ -68,9 +68,7 @@ class Trainer:
         )
         self._member = Member(run, "trainer", trainer=request)
         self._undelivered: tuple[Lease, Batch] | None = None
-        # Descriptors that came ahead of the Admitted they belong to, by segment; only the reading thread adds.
-        self._ahead: dict[tuple[int, int], int] = {}
-        self._member.listen(self._on_push, lambda: None)
+        self._member.listen(lambda frame, fds: None, lambda: None)
 
     def next(self, rollout: int, timeout: float | None = None) -> Batch:
         """Take, publish, admit and commit in one: the batch that comes back is this rank's to train.
@@ -111,21 +109,19 @@ class Trainer:
             Refused: The publication is void, of another cohort, or not this rank's.
             DataError: The data is not what the publication says.
         """
-        return blocking(self._admit(publication, shard, {}))
+        return blocking(self._admit(publication, shard))
 
     async def admit_async(self, publication: Publication, shard: int | None = None) -> Batch:
         """`admit`, awaited."""
-        return await awaiting(self._admit(publication, shard, {}))
+        return await awaiting(self._admit(publication, shard))
 
     def close(self) -> None:
         """Leaves the run. Batches and views stay valid. Idempotent."""
         blocking(self._member.leave(f"trainer {self.role}/{self.rank}"))
-        self._drop_ahead()
 
     async def close_async(self) -> None:
         """`close`, awaited."""
         await awaiting(self._member.leave(f"trainer {self.role}/{self.rank}"))
-        self._drop_ahead()
 
     def __enter__(self) -> Trainer:
         return self
@@ -154,7 +150,7 @@ class Trainer:
         try:
             if batch is None:
                 publication = yield from lease.publishing(None, {self.role: 1}, self.generation)
-                batch = yield from self._admit(publication, 0, {g.group: g.attempt for g in lease._lease.groups})
+                batch = yield from self._admit(publication, 0)
             # A call that is cancelled while its commit is on the way has no batch and must not lose it: asked again, it gets it.
             self._undelivered = lease, batch
             yield from lease.committing()
@@ -166,7 +162,7 @@ class Trainer:
         self._undelivered = None
         return batch
 
-    def _admit(self, publication: Publication, shard: int | None, attempts: dict[int, int]) -> Steps[Batch]:
+    def _admit(self, publication: Publication, shard: int | None) -> Steps[Batch]:
         shards = len(publication.message.shards)
         if shard is None:
             shard = 0 if shards == 1 else self.rank
@@ -177,8 +173,8 @@ class Trainer:
         segments = self._map(answer)
         admitted = answer.frame.admitted
         parts = [
-            Part(group, attempts.get(group), segments[at.segment.holder, at.segment.number], at.first_row, at.rows)
-            for at, group in zip(admitted.locators, admitted.groups, strict=True)
+            Part(group, attempt, segments[at.segment.holder, at.segment.number], at.first_row, at.rows)
+            for at, group, attempt in zip(admitted.locators, admitted.groups, admitted.attempts, strict=True)
         ]
         return Batch(publication.rollout, publication.admission, parts)
 
@@ -190,32 +186,20 @@ class Trainer:
         try:
             for segment in answer.frame.admitted.segments:
                 key = (segment.holder, segment.number)
-                fd = self._ahead.pop(key, -1)
-                if fd < 0 and fds:
-                    fd = fds.pop(0)
                 known = cache.get(key)
-                if known is not None:
-                    if fd >= 0:
-                        os.close(fd)
-                elif fd < 0:
-                    raise DataError(f"outrider: segment {key} of admission {answer.frame.admitted} came without a descriptor; this is a defect of outrider")
-                else:
+                if not fds:
+                    wanted = len(answer.frame.admitted.segments)
+                    raise Error(
+                        f"outrider: {len(answer.fds)} of {wanted} segments arrived: this process is out of file descriptors; "
+                        f"raise its limit (ulimit -n) above {wanted + 64} and admit again"
+                    )
+                fd = fds.pop(0)
+                if known is None:
                     known = cache[key] = Segment(fd)
+                else:
+                    os.close(fd)
                 found[key] = known
         finally:
             for fd in fds:
                 os.close(fd)
         return found
-
-    def _on_push(self, frame: Any, fds: list[int]) -> None:
-        """From the reading thread."""
-        if frame.WhichOneof("body") == "fetched":
-            for segment, fd in zip(frame.fetched.segments, fds, strict=True):
-                old = self._ahead.pop((segment.holder, segment.number), -1)
-                if old >= 0:
-                    os.close(old)
-                self._ahead[segment.holder, segment.number] = fd
-
-    def _drop_ahead(self) -> None:
-        while self._ahead:
-            os.close(self._ahead.popitem()[1])

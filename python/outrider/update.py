@@ -79,7 +79,7 @@ class UpdateReport:
         version: Announced by it.
         confirmed: Engines that hold it; only they get work.
         unconfirmed: Engines that do not; out of dispatch until a rebroadcast or the next update.
-        revoked: Rollouts whose open leases broke the staleness bound under the new version.
+        revoked: Admission ids of open leases that the version made too stale; they were rolled back: take again.
         errors: What `send` raised on the way.
     """
 
@@ -140,7 +140,7 @@ class _Update:
     def run(self) -> Steps[UpdateReport]:
         answer = yield Wait(self.client.ask(begin_update=self.begin))
         self.state = answer.frame.update_state
-        revoked = tuple(self.state.revoked_rollouts)
+        revoked = tuple(self.state.revoked)
         if self.begin.rebroadcast and not self._unconfirmed():
             yield Wait(self.client.ask(release_hold=wire.ReleaseHold(hold=self.state.hold)))
             return self.report(revoked)
@@ -154,7 +154,7 @@ class _Update:
             raise self._failed("no engine confirmed it; the run is held: bring engines up and call rebroadcast, rewind or close")
         answer = yield Wait(self.client.ask(record_update=wire.RecordUpdate(hold=self.state.hold)))
         if answer.frame.HasField("update_state"):
-            revoked = tuple(answer.frame.update_state.revoked_rollouts) or revoked
+            revoked = tuple(answer.frame.update_state.revoked) or revoked
         return self.report(revoked)
 
     def _send(self) -> Steps[None]:

@@ -82,7 +82,7 @@ class Work:
         bit = 1 << count("slot", slot, 0, self._worker.group_size - 1)
         if not self._done & bit and not self._ending:
             self._done |= bit
-            self._worker.sample_done(self)
+            self._worker.samples_done([(self, 1)])
 
     def complete(self, data: pa.RecordBatch | pa.Table | Sequence[Sample | Sequence[Sample]]) -> bool:
         """Reports success: writes the group's rows once into shared memory.
@@ -156,12 +156,21 @@ class Work:
 
     def end(self, finished: Finished) -> Steps[bool]:
         """Ends this execution; the core of complete, retry, fail and discard."""
+        self.submit(finished)
+        error = yield Wait(finished.answer)
+        return accepted(error)
+
+    def submit(self, finished: Finished) -> None:
+        """Ends this execution without waiting for the owner's word."""
         if self._ending:
             raise Stale(f"outrider: group {self.group} attempt {self.attempt} was ended before; end each work once")
         self._ending = True
         self._worker.reporter.submit(finished)
-        error = yield Wait(finished.answer)
-        return accepted(error)
+
+    @property
+    def ending(self) -> bool:
+        """Whether it has been ended here."""
+        return self._ending
 
     def cancel(self) -> None:
         """From the reading thread: the owner wants it stopped."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -211,9 +211,11 @@ class Worker:
         """One row of the table of prompts, in place."""
         return self._table.rows(row, 1)[0]
 
-    def sample_done(self, work: Work) -> None:
-        """One more slot of a work is free."""
-        self._member.tell(sample_done=wire.SampleDone(counts=[wire.SampleCount(receipt=work.receipt, samples=1)]))
+    def samples_done(self, counts: Iterable[tuple[Work, int]]) -> None:
+        """More slots of some works are free."""
+        ended = [wire.SampleCount(receipt=work.receipt, samples=samples) for work, samples in counts]
+        if ended:
+            self._member.tell(sample_done=wire.SampleDone(counts=ended))
 
     def forget(self, work: Work) -> None:
         """The owner has answered a work's report."""
