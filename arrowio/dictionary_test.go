@@ -77,18 +77,22 @@ func TestADictionaryIsSentOncePerChange(t *testing.T) {
 
 func TestDictionariesNest(t *testing.T) {
 	t.Parallel()
-	column := func(inner ...string) arrow.Array { // a dictionary of lists of dictionary-encoded text
-		values := words(texts(inner...), 0, 1, 1)
+	column := func(index []int8, inner ...string) arrow.Array { // a dictionary of lists of dictionary-encoded text
+		values := words(texts(inner...), index...)
 		list := array.NewListData(array.NewData(arrow.ListOf(values.DataType()), 2, []*memory.Buffer{nil, memory.NewBufferBytes([]byte{0, 0, 0, 0, 1, 0, 0, 0, 3, 0, 0, 0})},
 			[]arrow.ArrayData{values.Data()}, 0, 0))
 		return words(list, 1, 0, 1)
 	}
-	a, b := column("x", "y"), column("x", "z")
+	straight, turned := []int8{0, 1, 1}, []int8{1, 0, 0}
+	a := column(straight, "x", "y")
 	s := schemaOf(a.DataType())
-	recs := []arrow.Record{recordOf(s, a), recordOf(s, b), recordOf(s, column("x", "z"))}
+	recs := []arrow.Record{
+		recordOf(s, a), recordOf(s, column(straight, "x", "z")), recordOf(s, column(straight, "x", "z")),
+		recordOf(s, column(turned, "z", "x")), // the same values by another inner dictionary: outer indices must follow it
+	}
 	defer releaseAll(recs)
 	stream := encoded(t, s, recs...)
-	require.Equal(t, 4, kinds(t, stream)[headerDictionaryBatch], "inner and outer, twice")
+	require.Equal(t, 6, kinds(t, stream)[headerDictionaryBatch], "inner and outer, three times")
 	got := decoded(t, stream)
 	defer got.Release()
 	sameRecords(t, s, recs, got.Records())

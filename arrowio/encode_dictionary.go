@@ -45,42 +45,32 @@ func (w *encoder) plan(t arrow.DataType) (*plan, error) {
 	return p, err
 }
 
-// dictionaries sends the dictionaries of an array that the reader does not have, inner ones first.
+// dictionaries sends the dictionaries of an array that the reader does not have, inner ones before those whose values
+// look into them.
 func (w *encoder) dictionaries(p *plan, d arrow.ArrayData) error {
-	_, err := w.changed(p, d)
-	return err
-}
-
-// changed does what dictionaries does and says whether any was sent.
-func (w *encoder) changed(p *plan, d arrow.ArrayData) (bool, error) {
-	sent := false
 	for i, c := range p.children {
-		s, err := w.changed(c, d.Children()[i])
-		if err != nil {
-			return false, err
+		if err := w.dictionaries(c, d.Children()[i]); err != nil {
+			return err
 		}
-		sent = sent || s
 	}
 	if p.values == nil {
-		return sent, nil
+		return nil
 	}
-	values := d.Dictionary()
-	former := w.sent[p.id]
+	values, former := d.Dictionary(), w.sent[p.id]
 	if data, ok := values.(*array.Data); !ok || data == nil {
 		if former != nil {
-			return sent, nil
+			return nil
 		}
 		empty := emptyData(p.typ.(*arrow.DictionaryType).ValueType)
 		w.held = append(w.held, empty)
 		values = empty
 	}
-	inner, err := w.changed(p.values, values)
-	if err != nil || former != nil && !inner && sameValues(former, values) {
-		return sent || inner, err
+	if err := w.dictionaries(p.values, values); err != nil || former != nil && sameValues(former, values) {
+		return err
 	}
 	b := &body{}
 	if err := b.array(p.values, values); err != nil {
-		return false, err
+		return err
 	}
 	w.message(headerDictionaryBatch, func(fb *flatbuffers.Builder) flatbuffers.UOffsetT {
 		data := b.encode(fb, int64(values.Len()))
@@ -90,10 +80,11 @@ func (w *encoder) changed(p *plan, d arrow.ArrayData) (bool, error) {
 		return fb.EndObject()
 	}, b)
 	w.sent[p.id] = values
-	return true, nil
+	return nil
 }
 
-// sameValues says whether two dictionaries hold the same.
+// sameValues says whether two dictionaries hold the same, by indices and inner dictionaries, not by what those mean:
+// a reader that has a new inner dictionary looks the outer's values up there.
 func sameValues(a, b arrow.ArrayData) bool {
 	if a == b {
 		return true

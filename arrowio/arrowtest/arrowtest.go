@@ -32,6 +32,8 @@ func Rollouts(t testing.TB, slots int, groups ...int64) *arrowio.Segment {
 	schema := arrow.NewSchema([]arrow.Field{
 		{Name: "group", Type: arrow.PrimitiveTypes.Int64},
 		{Name: "slot", Type: arrow.PrimitiveTypes.Int32},
+		{Name: "trajectory", Type: arrow.PrimitiveTypes.Int64},
+		{Name: "part", Type: arrow.PrimitiveTypes.Int32},
 		{Name: "tokens", Type: arrow.ListOfNonNullable(arrow.PrimitiveTypes.Int32)},
 		{Name: "response_length", Type: arrow.PrimitiveTypes.Int32},
 	}, nil)
@@ -41,10 +43,12 @@ func Rollouts(t testing.TB, slots int, groups ...int64) *arrowio.Segment {
 		for slot := range slots {
 			b.Field(0).(*array.Int64Builder).Append(group)
 			b.Field(1).(*array.Int32Builder).Append(int32(slot))
-			list := b.Field(2).(*array.ListBuilder)
+			b.Field(2).(*array.Int64Builder).Append(int64(slot))
+			b.Field(3).(*array.Int32Builder).Append(0)
+			list := b.Field(4).(*array.ListBuilder)
 			list.Append(true)
 			list.ValueBuilder().(*array.Int32Builder).AppendValues([]int32{1, 2, int32(group)}, nil)
-			b.Field(3).(*array.Int32Builder).Append(1)
+			b.Field(5).(*array.Int32Builder).Append(1)
 		}
 	}
 	return segment(t, schema, b)
