@@ -38,9 +38,9 @@ type UnsupportedError struct {
 
 func (e *UnsupportedError) Error() string {
 	if e.Detail == "" {
-		return fmt.Sprintf("outrider: Arrow feature %q is not supported", e.Feature)
+		return fmt.Sprintf("outrider: Arrow feature %q is not supported; write the stream without it", e.Feature)
 	}
-	return fmt.Sprintf("outrider: Arrow feature %q is not supported: %s", e.Feature, e.Detail)
+	return fmt.Sprintf("outrider: Arrow feature %q is not supported: %s; write the stream without it", e.Feature, e.Detail)
 }
 
 // DataError says that a well-formed batch breaks a schema rule.
@@ -53,7 +53,7 @@ type DataError struct {
 
 func (e *DataError) Error() string {
 	if e.Row < 0 {
-		return fmt.Sprintf("outrider: column %q: expected %s, found %s", e.Column, e.Expected, e.Found)
+		return fmt.Sprintf("outrider: column %q: expected %s, found %s; mend the column before publishing it", e.Column, e.Expected, e.Found)
 	}
-	return fmt.Sprintf("outrider: row %d, column %q: expected %s, found %s", e.Row, e.Column, e.Expected, e.Found)
+	return fmt.Sprintf("outrider: row %d, column %q: expected %s, found %s; mend the row before publishing it", e.Row, e.Column, e.Expected, e.Found)
 }

@@ -13,11 +13,14 @@ const maxPieces = 1024
 
 // WriteTo writes the stream to fd from position 0 by pwritev, without a copy in this process. Memory that the kernel
 // cannot give is an error here, never a fault at a reader.
-func (e *Encoding) WriteTo(fd int) error {
+func (e *Encoding) WriteTo(fd int) error { return e.write(fd, maxPieces) }
+
+// write writes at most so many pieces a call.
+func (e *Encoding) write(fd, most int) error {
 	at := int64(0)
 	pieces := append([][]byte(nil), e.pieces...)
 	for len(pieces) > 0 {
-		n, err := unix.Pwritev(fd, pieces[:min(len(pieces), maxPieces)], at)
+		n, err := unix.Pwritev(fd, pieces[:min(len(pieces), most)], at)
 		if err == unix.EINTR {
 			continue
 		}

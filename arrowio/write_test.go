@@ -66,3 +66,23 @@ func TestEveryBufferBeginsOnABoundary(t *testing.T) {
 	require.Zero(t, a.body%alignment)
 	require.Zero(t, (len(b)-8)%alignment, "only the end marker follows")
 }
+
+func TestPiecesAreWrittenInOrderHoweverManyACallTakes(t *testing.T) {
+	t.Parallel()
+	s := schemaOf(arrow.BinaryTypes.String, arrow.PrimitiveTypes.Int8)
+	rec := newGen(8).record(s, 3, 30)
+	defer rec.Release()
+	want := encoded(t, s, rec)
+	e, err := Encode(s, []arrow.Record{rec})
+	require.NoError(t, err)
+	defer e.Release()
+	for most := 1; most < 9; most++ {
+		fd := memfd(t, nil)
+		require.NoError(t, e.write(fd, most))
+		got := make([]byte, len(want)+1)
+		n, err := unix.Pread(fd, got, 0)
+		require.NoError(t, err)
+		require.Equal(t, want, got[:n], "%d pieces a call", most)
+		require.NoError(t, unix.Close(fd))
+	}
+}
