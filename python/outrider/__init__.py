@@ -32,9 +32,58 @@ from outrider.publication import Publication
 from outrider.run import Rewound, Run
 from outrider.sample import Sample
 from outrider.source import Table, table
-from outrider.start import own
+from outrider.start import connect, own, start
 from outrider.stats import Books, Bound, Count, MemberStats, Stats
 from outrider.trainer import Trainer
 from outrider.update import Engine, Members, UpdateReport
 from outrider.work import Work
 from outrider.worker import Worker
+
+__all__ = [
+    "Batch",
+    "Books",
+    "Bound",
+    "Closed",
+    "CohortChanged",
+    "ConfigError",
+    "Conflict",
+    "Count",
+    "Damaged",
+    "DataError",
+    "EndOfRun",
+    "Engine",
+    "Error",
+    "Group",
+    "Hold",
+    "Lease",
+    "LeasedGroup",
+    "Limits",
+    "MemberStats",
+    "Members",
+    "NotAdmitted",
+    "OwnerLost",
+    "Packed",
+    "Policy",
+    "Prompt",
+    "Publication",
+    "Refused",
+    "Retry",
+    "Rewound",
+    "Run",
+    "Sample",
+    "SourceError",
+    "Stale",
+    "StartError",
+    "Stats",
+    "Table",
+    "Trainer",
+    "Unsupported",
+    "UpdateFailed",
+    "UpdateReport",
+    "Work",
+    "Worker",
+    "connect",
+    "own",
+    "start",
+    "table",
+]

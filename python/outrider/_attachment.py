@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import threading
@@ -35,6 +36,7 @@ class Attachment:
 
     Attributes:
         channel: For questions to the sidecar.
+        on_lost: Called in the reading thread when the sidecar has ended by itself.
         segments: Segments that this process has mapped, as long as somebody holds them.
     """
 
@@ -46,6 +48,7 @@ class Attachment:
         self._receivers: dict[int, Receiver] = {}
         self._early: dict[int, list[tuple[Any, list[int]]]] = {}
         self._closing = False
+        self.on_lost: Callable[[], None] = lambda: None
         self.segments: WeakValueDictionary[tuple[int, int], Segment] = WeakValueDictionary()
         self.sidecar = Sidecar(role)
         self.channel = Channel(self.sidecar.sock, self._on_push, self._on_end)
@@ -82,10 +85,8 @@ class Attachment:
             if _attachments.get(self._run_id) is self:
                 del _attachments[self._run_id]
         self._closing = True
-        try:
+        with contextlib.suppress(Error):  # It may have ended by itself.
             self.ask(0, leave=wire.Leave()).result()
-        except Error:
-            pass  # It has ended by itself.
         self.channel.close()
         self.sidecar.stop()
 
@@ -116,7 +117,9 @@ class Attachment:
         if self._closing:
             error: Error = Closed("outrider: closed in this process: its last Run, Worker or Trainer was closed")
         else:
-            error = Closed(f"outrider: {self.sidecar.how_it_ended()}; attach again in a new process or make a new Worker, Trainer or Run")
+            error = Closed(
+                f"outrider: {self.sidecar.how_it_ended()}; attach again in a new process or make a new Worker, Trainer or Run"
+            )
             with _registry_lock():
                 if _attachments.get(self._run_id) is self:
                     del _attachments[self._run_id]
@@ -124,6 +127,8 @@ class Attachment:
             receivers = list(self._receivers.values())
         for receiver in receivers:
             receiver.on_end(error)
+        if not self._closing:
+            self.on_lost()
         return error
 
 
@@ -170,4 +175,3 @@ def _after_fork() -> None:
     for attachment in _attachments.values():
         attachment.channel.abandon()
     _attachments.clear()
-

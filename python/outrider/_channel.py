@@ -6,6 +6,7 @@ open questions and ends with the socket. Any thread may ask.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import socket
@@ -48,7 +49,9 @@ class Channel:
         on_end: Called once in the reading thread when the other end is gone; gives the error for whoever still waits.
     """
 
-    def __init__(self, sock: socket.socket, on_push: Callable[[Any, list[int]], None], on_end: Callable[[], Error]) -> None:
+    def __init__(
+        self, sock: socket.socket, on_push: Callable[[Any, list[int]], None], on_end: Callable[[], Error]
+    ) -> None:
         self._sock = sock
         self._on_push = on_push
         self._on_end = on_end
@@ -56,7 +59,9 @@ class Channel:
         self._lock = threading.Lock()  # guards _pending, _ended and _outbox; nothing blocks under it
         self._pending: dict[int, Future[Answer]] = {}
         self._ended: Error | None = None
-        self._ahead: dict[int, list[int]] = {}  # by member: descriptors that came before their Admitted; the reading thread's own
+        self._ahead: dict[
+            int, list[int]
+        ] = {}  # by member: descriptors that came before their Admitted; the reading thread's own
         self._outbox: deque[tuple[bytes, list[int]]] = deque()
         self._reader = threading.Thread(target=self._read, name="outrider-reader", daemon=True)
         for option in (socket.SO_SNDBUF, socket.SO_RCVBUF):
@@ -85,19 +90,15 @@ class Channel:
         if ended is not None:
             future.set_exception(_another(ended))
             return future
-        try:
+        # The reader sees the end of the socket too, and fails the future with what became of the sidecar.
+        with contextlib.suppress(OSError):
             self._send(frame, fds)
-        except OSError:
-            # The reader sees the end of the socket too, and fails the future with what became of the sidecar.
-            pass
         return future
 
     def tell(self, frame: Any, fds: Sequence[int] = ()) -> None:
         """Sends a frame that has no answer; nothing happens when the sidecar is gone."""
-        try:
+        with contextlib.suppress(OSError):
             self._send(frame, fds)
-        except OSError:
-            pass
 
     def reply(self, question: Any, frame: Any) -> None:
         """Answers a question of the sidecar's."""
@@ -106,10 +107,8 @@ class Channel:
 
     def close(self) -> None:
         """Ends the socket; every open question fails. Idempotent."""
-        try:
+        with contextlib.suppress(OSError):
             self._sock.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass
         if self._reader.ident is not None and self._reader is not threading.current_thread():
             self._reader.join()
         self._sock.close()
@@ -119,10 +118,8 @@ class Channel:
         self._lock = threading.Lock()
         self._ended = Closed("outrider: this process was forked from the one that attached; attach in the child")
         self._pending = {}
-        try:
+        with contextlib.suppress(OSError):
             os.close(self._sock.detach())
-        except OSError:
-            pass
 
     @property
     def ended(self) -> Error | None:
@@ -186,7 +183,12 @@ class Channel:
                 break
             if size == 0:
                 break
-            fds = [fd for _, kind, data in ancillary if kind == socket.SCM_RIGHTS for (fd,) in struct.iter_unpack("i", data[: len(data) // 4 * 4])]
+            fds = [
+                fd
+                for _, kind, data in ancillary
+                if kind == socket.SCM_RIGHTS
+                for (fd,) in struct.iter_unpack("i", data[: len(data) // 4 * 4])
+            ]
             try:
                 frame = wire.Frame.FromString(bytes(view[:size]))
                 if frame.HasField("spilled"):

@@ -28,7 +28,9 @@ class Member:
         fds: Descriptors that came with it; the maker's to close.
     """
 
-    def __init__(self, run: Run, role: str, *, name: str | None = None, worker: Any = None, trainer: Any = None) -> None:
+    def __init__(
+        self, run: Run, role: str, *, name: str | None = None, worker: Any = None, trainer: Any = None
+    ) -> None:
         """Joins; waits for the owner's answer.
 
         Raises:
@@ -36,8 +38,7 @@ class Member:
             Refused: The owner does not take this member.
             Closed: The run is over.
         """
-        address = run._address()
-        self.attachment: Attachment = attach(run.id, role, run._address)
+        self.attachment: Attachment = attach(run.id, role, run._locator.address)
         self.number = 0
         self.ended: Error | None = None
         self._left = False
@@ -46,7 +47,7 @@ class Member:
         self._lock = threading.Lock()  # guards ended and _left
         join = wire.Join(
             run=run._wire(),
-            address=address,
+            address=run._locator.hint,
             name=name or _ray.actor_name() or f"driver-{os.getpid()}",
             handle=_ray.actor_handle(),
             worker=worker,

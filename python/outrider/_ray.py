@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import os
 import sys
+import warnings
+from pathlib import Path
 from typing import Any
 
 log = logging.getLogger("outrider")
@@ -39,10 +41,19 @@ def actor_name() -> str | None:
     name = context.get_actor_name()
     if name:
         return str(name)
-    try:
-        return str(context.current_actor._ray_actor_creation_function_descriptor.class_name)
-    except Exception:
-        return "actor"
+    # Ray names the process "ray::Class.method"; the actor's object does not exist while its constructor runs.
+    title = Path("/proc/self/cmdline").read_bytes().split(b"\0")[0].decode(errors="replace")
+    return title.removeprefix("ray::").split(".")[0].split("(")[0].strip() or "actor"
+
+
+def actor_was_restarted() -> bool:
+    """Whether this actor's process is not its first."""
+    context = _context()
+    assert context is not None
+    with warnings.catch_warnings():
+        # Ray would rather have its state API asked, which needs the dashboard.
+        warnings.simplefilter("ignore")
+        return bool(context.was_current_actor_reconstructed)
 
 
 def actor_handle() -> bytes:
@@ -65,20 +76,26 @@ def load_handle(data: bytes) -> Any | None:
     return cloudpickle.loads(data)
 
 
-def logs_directory() -> str | None:
+def logs_directory() -> Path | None:
     """Ray's log directory of this session, where `ray logs` lists files; None outside of Ray or when it cannot be found."""
     ray = ray_if_running()
     if ray is None:
         return None
     try:
-        path = ray._private.worker._global_node.get_logs_dir_path()
+        path = Path(ray._private.worker._global_node.get_logs_dir_path())
     except Exception:
         # A worker's stdout is a file in that directory, in every version tried.
-        path = os.path.dirname(os.readlink("/proc/self/fd/1"))
-    return str(path) if os.path.isdir(path) and os.access(path, os.W_OK) and "/logs" in str(path) else None
+        path = Path("/proc/self/fd/1").readlink().parent
+    return path if path.is_dir() and os.access(path, os.W_OK) and path.name == "logs" else None
 
 
 def node_ip() -> str:
     """The address that other nodes reach this one by; the loopback's without Ray."""
     ray = ray_if_running()
     return "127.0.0.1" if ray is None else str(ray.util.get_node_ip_address())
+
+
+def namespace() -> str:
+    """The Ray namespace that names of runs are unique in."""
+    context = _context()
+    return "" if context is None else str(context.namespace)

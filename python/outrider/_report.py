@@ -47,15 +47,25 @@ class Finished:
     work: Work
     kind: str
     reason: str = ""
-    rows: Sequence[Row] | None = None
+    rows: Sequence[Row] = ()
     batch: pa.RecordBatch | None = None
     answer: Future[Error | None] = field(default_factory=Future)
+
+    def kind_of_data(self) -> Any:
+        """Equal for groups whose rows fit one segment."""
+        if self.batch is not None:
+            return self.batch.schema.to_string(show_schema_metadata=False)
+        return tuple(sorted(kind_of_row(self.rows[0]))) if self.rows else ()
+
+    def count(self) -> int:
+        """Rows."""
+        return len(self.rows) if self.batch is None else int(self.batch.num_rows)
 
     def size(self) -> int:
         """Bytes, about."""
         if self.batch is not None:
             return int(self.batch.nbytes)
-        return sum(getattr(value, "nbytes", 64) for row in self.rows or () for value in row.values())
+        return sum(getattr(value, "nbytes", 64) for row in self.rows for value in row.values())
 
 
 class Reporter:
@@ -114,14 +124,23 @@ def send(member: Member, together: Sequence[Finished]) -> None:
                 fd = _write(members)
             except Exception as error:
                 # Memory, descriptors: not the data's fault, so another attempt that does not count.
-                log.warning("outrider: %d finished groups could not be written: %s; they are generated again", len(members), error)
-                outcomes += [wire.Outcome(receipt=one.work.receipt, kind="retry", reason=f"not written: {error}") for one in members]
+                log.warning(
+                    "outrider: %d finished groups could not be written: %s; they are generated again",
+                    len(members),
+                    error,
+                )
+                outcomes += [
+                    wire.Outcome(receipt=one.work.receipt, kind="retry", reason=f"not written: {error}")
+                    for one in members
+                ]
                 sent += members
                 continue
             first = 0
             for one in members:
-                rows = len(one.rows) if one.rows is not None else one.batch.num_rows  # type: ignore[union-attr]
-                outcomes.append(wire.Outcome(receipt=one.work.receipt, kind="success", segment=len(fds), first_row=first, rows=rows))
+                rows = one.count()
+                outcomes.append(
+                    wire.Outcome(receipt=one.work.receipt, kind="success", segment=len(fds), first_row=first, rows=rows)
+                )
                 sent.append(one)
                 first += rows
             fds.append(fd)
@@ -156,7 +175,11 @@ def _settle(answered: Future[Answer], sent: Sequence[Finished]) -> None:
         return
     errors = answered.result().frame.reported.errors
     for number, finished in enumerate(sent):
-        error = from_wire(errors[number].kind, errors[number].message) if number < len(errors) and errors[number].kind else None
+        error = (
+            from_wire(errors[number].kind, errors[number].message)
+            if number < len(errors) and errors[number].kind
+            else None
+        )
         if error is not None:
             level = logging.DEBUG if errors[number].kind == "stale" else logging.WARNING
             log.log(level, "outrider: group %d attempt %d: %s", finished.work.group, finished.work.attempt, error)
@@ -169,8 +192,7 @@ def _bins(finished: list[Finished]) -> list[list[Finished]]:
     open_bins: dict[Any, tuple[list[Finished], int]] = {}
     bins: list[list[Finished]] = []
     for one in finished:
-        kind: Any = one.batch.schema.to_string(show_schema_metadata=False) if one.batch is not None else tuple(sorted(kind_of_row(one.rows[0])))  # type: ignore[index]
-        size = one.size()
+        kind, size = one.kind_of_data(), one.size()
         group, total = open_bins.get(kind, ([], 0))
         if group and total + size <= _SHARED:
             group.append(one)
@@ -182,8 +204,7 @@ def _bins(finished: list[Finished]) -> list[list[Finished]]:
 
 
 def _write(members: Sequence[Finished]) -> int:
-    if members[0].batch is not None:
-        batches = [one.batch for one in members]
-    else:
-        batches = [to_batch([row for one in members for row in one.rows or ()])]
+    batches = [one.batch for one in members if one.batch is not None]
+    if not batches:
+        batches = [to_batch([row for one in members for row in one.rows])]
     return write_stream(batches[0].schema, batches, "segment")

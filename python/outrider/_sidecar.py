@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import select
 import socket
-import stat
 import subprocess
 import tempfile
 from pathlib import Path
@@ -21,7 +20,14 @@ START_SECONDS = 30.0
 END_SECONDS = 5.0
 """How long a sidecar may take to drain after its socket has ended, before it is told by signal."""
 
-_EXITS = {0: "drained", 1: "internal error", 2: "usage", 3: "parent lost", 4: "incompatible protocol", 5: "state refused"}
+_EXITS = {
+    0: "drained",
+    1: "internal error",
+    2: "usage",
+    3: "parent lost",
+    4: "incompatible protocol",
+    5: "state refused",
+}
 _TAIL = 4096
 
 
@@ -52,7 +58,16 @@ class Sidecar:
         try:
             with theirs:
                 self._process = subprocess.Popen(
-                    [binary, "sidecar", "--socket", str(theirs.fileno()), "--log", self.log, "--parent", str(os.getpid())],
+                    [
+                        binary,
+                        "sidecar",
+                        "--socket",
+                        str(theirs.fileno()),
+                        "--log",
+                        self.log,
+                        "--parent",
+                        str(os.getpid()),
+                    ],
                     pass_fds=[theirs.fileno()],
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
@@ -62,7 +77,9 @@ class Sidecar:
         except OSError as error:
             self.sock.close()
             os.close(self._stderr)
-            raise StartError(f"outrider: sidecar {binary} cannot be started: {error}; reinstall the wheel or point OUTRIDER_BINARY to a working binary") from error
+            raise StartError(
+                f"outrider: sidecar {binary} cannot be started: {error}; reinstall the wheel or point OUTRIDER_BINARY to a working binary"
+            ) from error
         self.pid = self._process.pid
         try:
             self.version = self._handshake(binary, start_seconds)
@@ -89,7 +106,9 @@ class Sidecar:
             raise StartError(self._no_start(binary, seconds))
         frame = wire.Frame.FromString(data)
         if not frame.HasField("ready"):
-            raise StartError(f"outrider: {binary} is not a sidecar: its first frame is {frame.WhichOneof('body')!r}, not 'ready'; point OUTRIDER_BINARY to outrider's own binary")
+            raise StartError(
+                f"outrider: {binary} is not a sidecar: its first frame is {frame.WhichOneof('body')!r}, not 'ready'; point OUTRIDER_BINARY to outrider's own binary"
+            )
         ready = frame.ready
         if ready.protocol_max < PROTOCOL[0] or ready.protocol_min > PROTOCOL[1]:
             raise StartError(
@@ -105,7 +124,11 @@ class Sidecar:
             code: int | None = self._process.wait(1.0)
         except subprocess.TimeoutExpired:
             code = None
-        what = f"did not answer within {seconds:g} s" if code is None else f"ended with {describe_exit(code)} before it was up"
+        what = (
+            f"did not answer within {seconds:g} s"
+            if code is None
+            else f"ended with {describe_exit(code)} before it was up"
+        )
         tail = self.stderr_tail()
         said = f"; it said:\n{tail}" if tail else "; it said nothing"
         return f"outrider: sidecar {binary} (pid {self.pid}) {what}; its log is {self.log}{said}"
@@ -125,7 +148,14 @@ class Sidecar:
         except subprocess.TimeoutExpired:
             return f"the sidecar (pid {self.pid}) has closed its socket"
         tail = self.stderr_tail()
-        return f"the sidecar (pid {self.pid}) ended with {describe_exit(code)}; its log is {self.log}" + (f"; it said:\n{tail}" if tail else "")
+        return f"the sidecar (pid {self.pid}) ended with {describe_exit(code)}; its log is {self.log}" + (
+            f"; it said:\n{tail}" if tail else ""
+        )
+
+    @property
+    def exit_code(self) -> int | None:
+        """None while it runs; negative for a signal."""
+        return self._process.poll()
 
     def stop(self, seconds: float = END_SECONDS) -> int:
         """Waits for the end of the process after its socket was closed; tells it by signal when it lingers; reaps it. Idempotent.
@@ -133,15 +163,13 @@ class Sidecar:
         Returns:
             The exit code; negative for a signal.
         """
-        for ask in (lambda: None, self._process.terminate, self._process.kill):
-            ask()
+        for insist in (self._process.terminate, self._process.kill):
             try:
-                code = self._process.wait(seconds)
+                self._process.wait(seconds)
                 break
             except subprocess.TimeoutExpired:
-                continue
-        else:
-            code = self._process.wait()
+                insist()
+        code = self._process.wait()
         if self._stderr >= 0:
             os.close(self._stderr)
             self._stderr = -1
@@ -161,10 +189,12 @@ def find_binary() -> str:
     Raises:
         StartError: Neither is an executable file.
     """
-    path = os.environ.get("OUTRIDER_BINARY") or str(Path(__file__).parent / "_bin" / "outrider")
-    if not os.access(path, os.X_OK) or not stat.S_ISREG(os.stat(path).st_mode):
-        raise StartError(f"outrider: {path} is not an executable file; install the wheel for this platform (linux x86_64 or aarch64) or point OUTRIDER_BINARY to the sidecar's binary")
-    return path
+    path = Path(os.environ.get("OUTRIDER_BINARY") or Path(__file__).parent / "_bin" / "outrider")
+    if not path.is_file() or not os.access(path, os.X_OK):
+        raise StartError(
+            f"outrider: {path} is not an executable file; install the wheel for this platform (linux x86_64 or aarch64) or point OUTRIDER_BINARY to the sidecar's binary"
+        )
+    return str(path)
 
 
 def log_path(role: str) -> str:
@@ -172,6 +202,6 @@ def log_path(role: str) -> str:
     name = f"outrider-{role}-{_ray.actor_name() or 'driver'}-{os.getpid()}.log".replace("/", "_")
     directory = _ray.logs_directory()
     if directory is None:
-        directory = os.path.join(tempfile.gettempdir(), f"outrider-{os.getuid()}")
-        os.makedirs(directory, mode=0o700, exist_ok=True)
-    return os.path.join(directory, name)
+        directory = Path(tempfile.gettempdir()) / f"outrider-{os.getuid()}"
+        directory.mkdir(mode=0o700, exist_ok=True)
+    return str(directory / name)

@@ -149,7 +149,9 @@ class Batch:
             if index < 0:
                 have = [other for other in runs if other.schema.get_field_index(name) >= 0]
                 if not have:
-                    raise Missing(f"outrider: the batch of rollout {self.rollout} has no column {name!r}; it has {rows.schema.names}")
+                    raise Missing(
+                        f"outrider: the batch of rollout {self.rollout} has no column {name!r}; it has {rows.schema.names}"
+                    )
                 raise DataError(
                     f"outrider: column {name!r} is missing in {sum(r.num_rows for r in runs) - sum(r.num_rows for r in have)} of {self.num_rows} rows"
                     f" of rollout {self.rollout}; give it in every sample or in none"
@@ -157,7 +159,9 @@ class Batch:
             chunks.append(rows.column(index))
         for chunk in chunks:
             if not chunk.type.equals(chunks[0].type):
-                raise DataError(f"outrider: column {name!r} is {chunks[0].type} in some rows of rollout {self.rollout} and {chunk.type} in others; write it with one type")
+                raise DataError(
+                    f"outrider: column {name!r} is {chunks[0].type} in some rows of rollout {self.rollout} and {chunk.type} in others; write it with one type"
+                )
         return pa.chunked_array(chunks) if chunks else pa.chunked_array([], pa.null())
 
     def packed(self, *names: str, out: Any = None) -> Packed:
@@ -188,9 +192,13 @@ class Batch:
             raise AttributeError(name)
         column = self.column(name)
         if is_list(column.type):
-            raise DataError(f"outrider: column {name!r} has a list in each row; use packed({name!r}), padded({name!r}) or groups()")
+            raise DataError(
+                f"outrider: column {name!r} has a list in each row; use packed({name!r}), padded({name!r}) or groups()"
+            )
         if not is_fixed(column.type):
-            raise DataError(f"outrider: column {name!r} is {column.type}, which has no numpy form; use column({name!r})")
+            raise DataError(
+                f"outrider: column {name!r} is {column.type}, which has no numpy form; use column({name!r})"
+            )
         return pack({name: column}, None)[name]
 
     def _runs(self) -> list[pa.RecordBatch]:
@@ -201,11 +209,13 @@ class Batch:
             while at < len(self._parts):
                 part, rows = self._parts[at], self._parts[at].rows
                 at += 1
-                while at < len(self._parts) and self._parts[at].segment is part.segment and self._parts[at].first == part.first + rows:
+                while (
+                    at < len(self._parts)
+                    and self._parts[at].segment is part.segment
+                    and self._parts[at].first == part.first + rows
+                ):
                     rows += self._parts[at].rows
                     at += 1
                 slices += part.segment.rows(part.first, rows)
             self._slices = slices
         return self._slices
-
-

@@ -20,7 +20,15 @@ TYPES: dict[str, pa.DataType] = {
     "response_length": pa.int32(),
     "logprobs": pa.list_(pa.field("item", pa.float32(), nullable=False)),
     "loss_mask": pa.list_(pa.field("item", pa.uint8(), nullable=False)),
-    "versions": pa.list_(pa.field("item", pa.struct([pa.field("version", pa.int64(), nullable=False), pa.field("length", pa.int32(), nullable=False)]), nullable=False)),
+    "versions": pa.list_(
+        pa.field(
+            "item",
+            pa.struct(
+                [pa.field("version", pa.int64(), nullable=False), pa.field("length", pa.int32(), nullable=False)]
+            ),
+            nullable=False,
+        )
+    ),
     "reward": pa.float64(),
     "status": pa.uint8(),
     "text": pa.utf8(),
@@ -78,5 +86,7 @@ def numbers(name: str, array: pa.Array) -> npt.NDArray[Any]:
         DataError: The column holds something else; says how to get at it.
     """
     if not is_fixed(array.type):
-        raise DataError(f"outrider: column {name!r} is {array.type}, which has no flat numpy form; read it with column({name!r})")
+        raise DataError(
+            f"outrider: column {name!r} is {array.type}, which has no flat numpy form; read it with column({name!r})"
+        )
     return view(array)

@@ -10,7 +10,18 @@ from typing import Any
 from outrider import _wire_pb2 as wire
 from outrider.errors import ConfigError
 
-_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "TIB": 1 << 40}
+_UNITS = {
+    "": 1,
+    "B": 1,
+    "KB": 10**3,
+    "MB": 10**6,
+    "GB": 10**9,
+    "TB": 10**12,
+    "KIB": 1 << 10,
+    "MIB": 1 << 20,
+    "GIB": 1 << 30,
+    "TIB": 1 << 40,
+}
 _INT64 = (1 << 63) - 1
 
 
@@ -31,7 +42,9 @@ def count(name: str, value: Any, least: int, most: int = _INT64) -> int:
     """
     bound = f"at least {least}" if most == _INT64 else f"from {least} to {most}"
     if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise ConfigError(f"outrider: {name}={value!r} is a {type(value).__name__}, not an integer; give a whole number, {bound}")
+        raise ConfigError(
+            f"outrider: {name}={value!r} is a {type(value).__name__}, not an integer; give a whole number, {bound}"
+        )
     number = int(value.__index__())
     if not least <= number <= most:
         raise ConfigError(f"outrider: {name}={number} is out of range; give a whole number, {bound}")
@@ -45,7 +58,9 @@ def real(name: str, value: Any, least: float, most: float) -> float:
         ConfigError: Not a number, not finite, or out of range.
     """
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise ConfigError(f"outrider: {name}={value!r} is a {type(value).__name__}, not a number; give one from {least:g} to {most:g}")
+        raise ConfigError(
+            f"outrider: {name}={value!r} is a {type(value).__name__}, not a number; give one from {least:g} to {most:g}"
+        )
     if not math.isfinite(value) or not least <= value <= most:
         raise ConfigError(f"outrider: {name}={value!r} is out of range; give a number from {least:g} to {most:g}")
     return float(value)
@@ -72,7 +87,9 @@ def size(name: str, value: Any) -> int:
         return count(name, value, 1)
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", value)
     if match is None or match[2].upper() not in _UNITS:
-        raise ConfigError(f"outrider: {name}={value!r} is no size; give bytes as an integer or text such as '4GiB' or '500MB'")
+        raise ConfigError(
+            f"outrider: {name}={value!r} is no size; give bytes as an integer or text such as '4GiB' or '500MB'"
+        )
     return count(name, int(float(match[1]) * _UNITS[match[2].upper()]), 1)
 
 
@@ -146,7 +163,9 @@ class Policy:
         object.__setattr__(self, "join_window", real("policy.join_window", self.join_window, 0.0, 3600.0))
 
 
-def to_wire(*, source: Any, group_size: Any, batch_groups: Any, limits: Limits | None, policy: Policy | None, ownership: Any) -> Any:
+def to_wire(
+    *, source: Any, group_size: Any, batch_groups: Any, limits: Limits | None, policy: Policy | None, ownership: Any
+) -> Any:
     """The whole configuration of a run as the owner's sidecar takes it.
 
     Raises:
@@ -154,7 +173,9 @@ def to_wire(*, source: Any, group_size: Any, batch_groups: Any, limits: Limits |
     """
     for name, value, kind in (("limits", limits, Limits), ("policy", policy, Policy)):
         if value is not None and not isinstance(value, kind):
-            raise ConfigError(f"outrider: {name}={value!r} is a {type(value).__name__}; give an outrider.{kind.__name__}(...)")
+            raise ConfigError(
+                f"outrider: {name}={value!r} is a {type(value).__name__}; give an outrider.{kind.__name__}(...)"
+            )
     limits, policy = limits or Limits(), policy or Policy()
     return wire.Config(
         source=source.to_wire(),
@@ -163,7 +184,7 @@ def to_wire(*, source: Any, group_size: Any, batch_groups: Any, limits: Limits |
         executing=limits.executing or 0,
         retained=limits.retained or 0,
         completed=limits.completed or 0,
-        bytes=limits.bytes or 0,
+        bytes=0 if limits.bytes is None else size("limits.bytes", limits.bytes),
         submission=policy.submission,
         order=policy.order,
         max_staleness=-1 if policy.max_staleness is None else policy.max_staleness,

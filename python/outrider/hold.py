@@ -25,14 +25,18 @@ class Hold:
         blocking(self._acquire())
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         blocking(self._release(error))
 
     async def __aenter__(self) -> Hold:
         await awaiting(self._acquire())
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         await awaiting(self._release(error))
 
     def _acquire(self) -> Steps[None]:

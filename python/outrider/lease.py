@@ -126,9 +126,15 @@ class Lease:
         """`publish`, awaited."""
         return await awaiting(self.publishing(shards, roles, generation))
 
-    def publishing(self, shards: Sequence[Sequence[int]] | None, roles: Mapping[str, int] | None, generation: int) -> Steps[Publication]:
+    def publishing(
+        self, shards: Sequence[Sequence[int]] | None, roles: Mapping[str, int] | None, generation: int
+    ) -> Steps[Publication]:
         """The core of `publish`."""
-        cohort = {"trainer": 1} if roles is None else {str(role): count(f"roles[{role!r}]", size, 1) for role, size in roles.items()}
+        cohort = (
+            {"trainer": 1}
+            if roles is None
+            else {str(role): count(f"roles[{role!r}]", size, 1) for role, size in roles.items()}
+        )
         request = wire.Publish(
             admission=self.admission,
             shards=plan(self._lease.groups, shards),
@@ -156,7 +162,11 @@ class Lease:
 
     def _discard(self, groups: Sequence[int], reason: str) -> Steps[None]:
         indices = [count("groups", group, 0) for group in groups]
-        answer = yield Wait(self._member.ask(discard_groups=wire.DiscardGroups(admission=self.admission, groups=indices, reason=str(reason))))
+        answer = yield Wait(
+            self._member.ask(
+                discard_groups=wire.DiscardGroups(admission=self.admission, groups=indices, reason=str(reason))
+            )
+        )
         if answer.frame.HasField("lease"):
             self._set(answer.frame.lease)
 
@@ -183,7 +193,9 @@ class Lease:
         settled = answer.frame.settled
         if answer.frame.HasField("settled") and settled.status != "committed":
             self._settled = settled.status == "rolled_back"
-            raise Refused(f"outrider: commit of rollout {self.rollout} (admission {self.admission}): it is {settled.status} ({settled.reason}); take again")
+            raise Refused(
+                f"outrider: commit of rollout {self.rollout} (admission {self.admission}): it is {settled.status} ({settled.reason}); take again"
+            )
         self._settled = True
 
     def rollback(self, reason: str) -> None:
@@ -207,10 +219,12 @@ class Lease:
         self._settled = True
         settled = answer.frame.settled
         if answer.frame.HasField("settled") and settled.status == "committed":
-            raise Refused(f"outrider: rollback of rollout {self.rollout} (admission {self.admission}): it was committed; rewind the run to go back behind it")
+            raise Refused(
+                f"outrider: rollback of rollout {self.rollout} (admission {self.admission}): it was committed; rewind the run to go back behind it"
+            )
 
     def status(self) -> str:
-        """"open", "committing", "committed", "rolled_back" or "unknown" (older than the owner's history)."""
+        """ "open", "committing", "committed", "rolled_back" or "unknown" (older than the owner's history)."""
         return blocking(self._status())
 
     async def status_async(self) -> str:
@@ -224,13 +238,17 @@ class Lease:
     def __enter__(self) -> Lease:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         blocking(self._leave(error))
 
     async def __aenter__(self) -> Lease:
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         await awaiting(self._leave(error))
 
     def _leave(self, error: BaseException | None) -> Steps[None]:
@@ -261,7 +279,9 @@ def take(member: Member, rollout: int, timeout: float | None) -> Steps[Lease]:
             # The cancel may have come too late; then the lease is there and nothing has timed out.
             answer = yield Wait(future)
         except Error:
-            raise TimeoutError(f"outrider: take of rollout {rollout}: no full batch within {timeout:g} s; see run.progress(), then wait longer or look for what is missing") from None
+            raise TimeoutError(
+                f"outrider: take of rollout {rollout}: no full batch within {timeout:g} s; see run.progress(), then wait longer or look for what is missing"
+            ) from None
     except BaseException:
         # Whoever waited is gone (a cancelled task, Ctrl-C): a lease that comes all the same goes back.
         if not future.done():
@@ -273,4 +293,6 @@ def take(member: Member, rollout: int, timeout: float | None) -> Steps[Lease]:
 
 def _give_back(member: Member, late: Future[Answer]) -> None:
     if not late.cancelled() and late.exception() is None:
-        member.ask(rollback=wire.Rollback(admission=late.result().frame.lease.admission, reason="the take was cancelled"))
+        member.ask(
+            rollback=wire.Rollback(admission=late.result().frame.lease.admission, reason="the take was cancelled")
+        )

@@ -43,7 +43,9 @@ class Packed:
     def cu_seqlens(self) -> npt.NDArray[np.int32]:
         """int32 [rows + 1]; see the class."""
         if not self._offsets:
-            raise Missing(f"outrider: no list column was packed, so there are no offsets; packed are {sorted(self._arrays)}")
+            raise Missing(
+                f"outrider: no list column was packed, so there are no offsets; packed are {sorted(self._arrays)}"
+            )
         token = next((name for name in self._offsets if DOMAINS.get(name) == "token"), None)
         return self._offsets[token or next(iter(self._offsets))]
 
@@ -70,8 +72,10 @@ def pack(columns: dict[str, pa.ChunkedArray], out: Any) -> Packed:
     targets: dict[str, Any] = {}
     if out is not None:
         targets = {next(iter(columns)): out} if not hasattr(out, "keys") else {name: out[name] for name in out}
-        if len(targets) != 1 and not hasattr(out, "keys") or set(targets) - set(columns):
-            raise DataError(f"outrider: packed(out=...) names {sorted(set(targets) - set(columns))}, packed are {sorted(columns)}; give arrays for these names only")
+        if (len(targets) != 1 and not hasattr(out, "keys")) or set(targets) - set(columns):
+            raise DataError(
+                f"outrider: packed(out=...) names {sorted(set(targets) - set(columns))}, packed are {sorted(columns)}; give arrays for these names only"
+            )
     arrays: dict[str, npt.NDArray[Any]] = {}
     offsets: dict[str, npt.NDArray[np.int32]] = {}
     for name, column in columns.items():
@@ -105,8 +109,12 @@ def pad(name: str, column: pa.ChunkedArray, value: Any) -> npt.NDArray[Any]:
 def _join_offsets(name: str, parts: list[npt.NDArray[np.int32]]) -> npt.NDArray[np.int32]:
     bases = list(accumulate((int(part[-1]) for part in parts), initial=0))
     if bases[-1] > np.iinfo(np.int32).max:
-        raise DataError(f"outrider: column {name!r} has {bases[-1]} values in this shard, above {np.iinfo(np.int32).max}: int32 offsets cannot count them; use smaller shards")
-    joined = [np.zeros(1, np.int32)] + [np.asarray(part[1:]) + np.int32(base) for part, base in zip(parts, bases, strict=False)]
+        raise DataError(
+            f"outrider: column {name!r} has {bases[-1]} values in this shard, above {np.iinfo(np.int32).max}: int32 offsets cannot count them; use smaller shards"
+        )
+    joined = [np.zeros(1, np.int32)] + [
+        np.asarray(part[1:]) + np.int32(base) for part, base in zip(parts, bases, strict=False)
+    ]
     return np.concatenate(joined)
 
 

@@ -75,7 +75,13 @@ def plan(groups: Sequence[Any], shards: Sequence[Sequence[int]] | None) -> list[
         ConfigError: A row that is missing, out of range, or there twice.
     """
     if shards is None:
-        return [wire.Shard(locators=[g.locator for g in groups], groups=[g.group for g in groups], attempts=[g.attempt for g in groups])]
+        return [
+            wire.Shard(
+                locators=[g.locator for g in groups],
+                groups=[g.group for g in groups],
+                attempts=[g.attempt for g in groups],
+            )
+        ]
     owner = [(g, row) for g in groups for row in range(g.locator.rows)]
     seen: set[int] = set()
     result = []
@@ -86,7 +92,9 @@ def plan(groups: Sequence[Any], shards: Sequence[Sequence[int]] | None) -> list[
             at = count(f"shards[{number}]", index, 0)
             if at >= len(owner) or at in seen:
                 what = "is there twice" if at in seen else f"is not in a batch of {len(owner)} rows"
-                raise ConfigError(f"outrider: shards[{number}] names row {at}, which {what}; give each row 0..{len(owner) - 1} to exactly one shard")
+                raise ConfigError(
+                    f"outrider: shards[{number}] names row {at}, which {what}; give each row 0..{len(owner) - 1} to exactly one shard"
+                )
             seen.add(at)
             group, row = owner[at]
             if last is not None and last[0] is group and last[1] + 1 == row:
@@ -99,5 +107,7 @@ def plan(groups: Sequence[Any], shards: Sequence[Sequence[int]] | None) -> list[
         result.append(shard)
     if len(seen) < len(owner):
         missing = next(row for row in range(len(owner)) if row not in seen)
-        raise ConfigError(f"outrider: shards leave out row {missing} (and {len(owner) - len(seen) - 1} more); give each row 0..{len(owner) - 1} to exactly one shard")
+        raise ConfigError(
+            f"outrider: shards leave out row {missing} (and {len(owner) - len(seen) - 1} more); give each row 0..{len(owner) - 1} to exactly one shard"
+        )
     return result

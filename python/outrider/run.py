@@ -26,8 +26,12 @@ from outrider.update import Send, UpdateReport, rebroadcast, update_weights
 class Locator(Protocol):
     """Finds a run's owner. Pickles."""
 
+    @property
+    def hint(self) -> str:
+        """host:port where the owner was last known; the sidecar asks for `address` when nobody answers there."""
+
     def address(self) -> str:
-        """host:port of the owner; raises when it cannot be found at this time."""
+        """host:port of the owner by Ray's directory; raises when it cannot be found at this time. Called in a thread of its own."""
 
     def end(self) -> None:
         """The run has been closed: ends what was started for it."""
@@ -38,6 +42,11 @@ class Static:
     """An owner in a process that never moves."""
 
     at: str
+
+    @property
+    def hint(self) -> str:
+        """The one address."""
+        return self.at
 
     def address(self) -> str:
         """The one address."""
@@ -316,7 +325,9 @@ class Run:
     def __enter__(self) -> Run:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if error is None:
             self.close()
             return
@@ -329,7 +340,9 @@ class Run:
     async def __aenter__(self) -> Run:
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if error is None:
             await self.close_async()
             return
@@ -340,9 +353,6 @@ class Run:
 
     def _wire(self) -> Any:
         return wire.Run(name=self.name, id=self.id, token=self._token)
-
-    def _address(self) -> str:
-        return self._locator.address()
 
     async def _join(self) -> None:
         """Joins off the event loop where this process has not joined yet."""

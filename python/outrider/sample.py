@@ -69,7 +69,9 @@ class Sample:
             "label": label,
             "metadata": metadata,
         }
-        self.columns: dict[str, Any] = {name: value for name, value in {**given, **columns}.items() if value is not None}
+        self.columns: dict[str, Any] = {
+            name: value for name, value in {**given, **columns}.items() if value is not None
+        }
 
     def __repr__(self) -> str:
         return f"outrider.Sample({', '.join(f'{name}={value!r}' for name, value in self.columns.items() if name not in ('tokens', 'logprobs', 'loss_mask'))})"
@@ -91,7 +93,9 @@ def to_row(sample: Any, group: int, slot: int) -> Row:
         DataError: Names slot, column, what was expected and what was found.
     """
     if not isinstance(sample, Sample):
-        raise DataError(f"outrider: slot {slot} of group {group}: a {type(sample).__name__} is no sample; return outrider.Sample(...) or a list of them")
+        raise DataError(
+            f"outrider: slot {slot} of group {group}: a {type(sample).__name__} is no sample; return outrider.Sample(...) or a list of them"
+        )
     row: Row = {"group": np.int64(group), "slot": np.int32(slot)}
     for name, value in sample.columns.items():
         try:
@@ -100,16 +104,22 @@ def to_row(sample: Any, group: int, slot: int) -> Row:
             raise DataError(f"outrider: slot {slot} of group {group}: column {name!r}: {error}") from None
     length, tokens = int(row["response_length"]), len(row["tokens"])
     if not 0 <= length <= tokens:
-        raise DataError(f"outrider: slot {slot} of group {group}: response_length={length}, but the sample has {tokens} tokens; give 0 to {tokens}")
+        raise DataError(
+            f"outrider: slot {slot} of group {group}: response_length={length}, but the sample has {tokens} tokens; give 0 to {tokens}"
+        )
     for name in ("logprobs", "loss_mask"):
         if name in row and len(row[name]) != length:
-            raise DataError(f"outrider: slot {slot} of group {group}: column {name!r} has {len(row[name])} values, response_length is {length}; give one for each response token")
+            raise DataError(
+                f"outrider: slot {slot} of group {group}: column {name!r} has {len(row[name])} values, response_length is {length}; give one for each response token"
+            )
     if "versions" in row:
         runs = row["versions"]
         if runs.shape == (1, 1):
             row["versions"] = runs = np.array([[runs[0, 0], length]], np.int64)
         if int(runs[:, 1].sum()) != length:
-            raise DataError(f"outrider: slot {slot} of group {group}: column 'versions' covers {int(runs[:, 1].sum())} tokens, response_length is {length}; its lengths must add up to it")
+            raise DataError(
+                f"outrider: slot {slot} of group {group}: column 'versions' covers {int(runs[:, 1].sum())} tokens, response_length is {length}; its lengths must add up to it"
+            )
     return row
 
 
@@ -119,7 +129,9 @@ def _integers(kind: Any) -> Any:
     def convert(value: Any) -> npt.NDArray[Any]:
         array = np.asarray(value)
         if array.ndim != 1:
-            raise DataError(f"expected a 1-d array of {np.dtype(kind)}, found {array.ndim} dimensions {list(array.shape)}")
+            raise DataError(
+                f"expected a 1-d array of {np.dtype(kind)}, found {array.ndim} dimensions {list(array.shape)}"
+            )
         if array.dtype == kind:
             return array
         if array.size == 0:
@@ -211,7 +223,9 @@ def _other(value: Any) -> Any:
     if array.dtype.kind == "b":
         raise DataError("expected numbers or text, found bool; masks are uint8")
     if array.dtype.kind not in "iuf" or array.ndim > 1:
-        raise DataError(f"expected a number, text, or a 1-d array of numbers, found {array.dtype} of shape {list(array.shape)}")
+        raise DataError(
+            f"expected a number, text, or a 1-d array of numbers, found {array.dtype} of shape {list(array.shape)}"
+        )
     return array if array.ndim else array[()]
 
 
@@ -238,7 +252,12 @@ Kind = tuple[tuple[str, str], ...]
 
 def kind_of_row(row: Row) -> Kind:
     """Columns and dtypes of a row, in the row's order: rows of one kind fit one record batch."""
-    return tuple([(name, "text" if isinstance(value, str) else _DIMENSIONS[value.ndim] + value.dtype.char) for name, value in row.items()])
+    return tuple(
+        [
+            (name, "text" if isinstance(value, str) else _DIMENSIONS[value.ndim] + value.dtype.char)
+            for name, value in row.items()
+        ]
+    )
 
 
 _DIMENSIONS = ("", "list of ", "runs of ")
@@ -287,7 +306,11 @@ def _column(name: str, first: Any, values: list[Any]) -> pa.Array:
     joined = np.concatenate(values)
     if name == "versions":
         kind = TYPES["versions"]
-        runs = pa.StructArray.from_arrays([pa.array(joined[:, 0].copy()), pa.array(joined[:, 1].astype(np.int32))], fields=list(kind.value_type))
+        runs = pa.StructArray.from_arrays(
+            [pa.array(joined[:, 0].copy()), pa.array(joined[:, 1].astype(np.int32))], fields=list(kind.value_type)
+        )
         return pa.ListArray.from_arrays(pa.array(offsets), runs, type=kind)
     inner = pa.array(joined)
-    return pa.ListArray.from_arrays(pa.array(offsets), inner, type=pa.list_(pa.field("item", inner.type, nullable=False)))
+    return pa.ListArray.from_arrays(
+        pa.array(offsets), inner, type=pa.list_(pa.field("item", inner.type, nullable=False))
+    )

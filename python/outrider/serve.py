@@ -33,7 +33,7 @@ class _Server:
         self.function = function
         self.slots = asyncio.Semaphore(worker.slots)
         self.tasks: dict[int, tuple[asyncio.Task[None], list[asyncio.Task[list[Row]]]]] = {}
-        is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))
+        is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
         self.free: dict[Work, int] = {}
         self.threads = None if is_async else ThreadPoolExecutor(worker.slots, thread_name_prefix="outrider-serve")
 
@@ -48,7 +48,9 @@ class _Server:
         finally:
             # The run is over, or the caller was cancelled: nobody takes what still runs.
             self.worker.on_cancel(lambda works: None)
-            running = [task for group, slots in self.tasks.values() for task in (group, *slots)]
+            running: list[asyncio.Task[Any]] = [
+                task for group, slots in self.tasks.values() for task in (group, *slots)
+            ]
             for task in running:
                 task.cancel()
             await asyncio.gather(*running, return_exceptions=True)
@@ -65,7 +67,9 @@ class _Server:
         """Waits for a group's slots and reports once all of them have ended, because only then the execution is over."""
         try:
             await asyncio.wait(slots, return_when=asyncio.FIRST_EXCEPTION)
-            failed = next((slot for slot in slots if slot.done() and not slot.cancelled() and slot.exception() is not None), None)
+            failed = next(
+                (slot for slot in slots if slot.done() and not slot.cancelled() and slot.exception() is not None), None
+            )
             for slot in slots:
                 slot.cancel()
             await asyncio.gather(*slots, return_exceptions=True)
@@ -74,7 +78,9 @@ class _Server:
         finally:
             self.tasks.pop(work.receipt.execution, None)
 
-    def outcome(self, work: Work, slots: list[asyncio.Task[list[Row]]], failed: asyncio.Task[list[Row]] | None) -> Finished:
+    def outcome(
+        self, work: Work, slots: list[asyncio.Task[list[Row]]], failed: asyncio.Task[list[Row]] | None
+    ) -> Finished:
         """What became of a group whose slots have all ended."""
         error = None if failed is None else failed.exception()
         if error is None and any(slot.cancelled() for slot in slots):

@@ -42,7 +42,12 @@ class Table:
 
 
 def table(
-    rows: pa.Table | pa.RecordBatch | Sequence[Mapping[str, Any]] | str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    rows: pa.Table
+    | pa.RecordBatch
+    | Sequence[Mapping[str, Any]]
+    | str
+    | os.PathLike[str]
+    | Sequence[str | os.PathLike[str]],
     *,
     shuffle: bool = False,
     seed: int = 0,
@@ -90,8 +95,12 @@ def _read(rows: Any) -> pa.Table:
             try:
                 return pa.Table.from_pylist([dict(row) for row in rows])
             except pa.ArrowException as error:
-                raise ConfigError(f"outrider: table(rows) cannot be made into columns: {error}; give every row the same keys and each key one type") from error
-    raise ConfigError(f"outrider: table(rows) is a {type(rows).__name__}; give a pyarrow.Table, a list of dicts, or paths of Parquet or Arrow files")
+                raise ConfigError(
+                    f"outrider: table(rows) cannot be made into columns: {error}; give every row the same keys and each key one type"
+                ) from error
+    raise ConfigError(
+        f"outrider: table(rows) is a {type(rows).__name__}; give a pyarrow.Table, a list of dicts, or paths of Parquet or Arrow files"
+    )
 
 
 def _read_file(path: Path) -> pa.Table:
@@ -105,4 +114,6 @@ def _read_file(path: Path) -> pa.Table:
         with pa.OSFile(str(path), "rb") as file:
             return (pa.ipc.open_file if magic == b"ARROW1" else pa.ipc.open_stream)(file).read_all()
     except (OSError, pa.ArrowException) as error:
-        raise ConfigError(f"outrider: table({str(path)!r}) cannot be read: {error}; give a Parquet file or an Arrow file or stream") from error
+        raise ConfigError(
+            f"outrider: table({str(path)!r}) cannot be read: {error}; give a Parquet file or an Arrow file or stream"
+        ) from error

@@ -25,9 +25,8 @@ def own(
     policy: Policy | None = None,
     ownership: str = "leases",
     state: bytes | None = None,
-    recover: bool = False,
 ) -> Run:
-    """Owns a run in this process; no Ray is needed.
+    """Owns a run in this process; no Ray is needed. The run ends with this process: to have it outlive its owner, use `start`.
 
     Args:
         name: Unique among the runs of a Ray namespace.
@@ -38,10 +37,9 @@ def own(
         policy: How the run decides.
         ownership: "leases", or "none": a plain queue, the off switch.
         state: What `run.state(R)` gave, from the trainer's checkpoint; None: a fresh run.
-        recover: A later life of the same owner: base and log come from the members.
 
     Returns:
-        The run; `close` it.
+        The run; `close` it. It pickles, for other processes of this host (or of the cluster, where Ray is running).
 
     Raises:
         ConfigError: Arguments or limits that cannot work, all problems in one message.
@@ -49,10 +47,69 @@ def own(
         StartError: The sidecar did not come up.
     """
     config = configure(name, source, group_size, batch_groups, limits, policy, ownership, state)
-    return own_as(name, secrets.token_hex(16), secrets.token_hex(16), source, config, state, recover)
+    return own_as(name, secrets.token_hex(16), secrets.token_hex(16), source, config, state, False)
 
 
-def configure(name: Any, source: Any, group_size: Any, batch_groups: Any, limits: Any, policy: Any, ownership: Any, state: Any) -> Any:
+def start(
+    name: str,
+    *,
+    source: Table,
+    group_size: int,
+    batch_groups: int,
+    limits: Limits | None = None,
+    policy: Policy | None = None,
+    ownership: str = "leases",
+    state: bytes | None = None,
+) -> Run:
+    """Starts a run whose owner lives in a Ray actor of its own, `outrider:<name>`, which Ray restarts when it dies.
+
+    The actor takes no CPU from the job and ends with `Run.close`, or with the job.
+
+    Args:
+        name: Unique among the runs of this Ray namespace.
+        source: From `outrider.table`.
+        group_size: Samples of each prompt group.
+        batch_groups: Groups of each batch.
+        limits: The four bounds; what is left out is derived.
+        policy: How the run decides.
+        ownership: "leases", or "none": a plain queue, the off switch.
+        state: What `run.state(R)` gave, from the trainer's checkpoint; None: a fresh run.
+
+    Returns:
+        The run; `close` it, or use it as a context manager. It pickles: give it to any actor.
+
+    Raises:
+        ConfigError: Arguments or limits that cannot work, all problems in one message.
+        Conflict: A run of that name is there already.
+        StartError: Ray is not initialised, or the sidecar did not come up.
+    """
+    from outrider._owner import start_actor
+
+    config = configure(name, source, group_size, batch_groups, limits, policy, ownership, state)
+    return start_actor(name, secrets.token_hex(16), secrets.token_hex(16), source, config, state)
+
+
+def connect(name: str) -> Run:
+    """Finds a run that `outrider.start` began in this Ray namespace.
+
+    Args:
+        name: Of the run.
+
+    Returns:
+        The run; this process joins at the first call that needs it.
+
+    Raises:
+        OwnerLost: There is no run of that name, or its owner does not answer.
+        StartError: Ray is not initialised here.
+    """
+    from outrider import _owner
+
+    return _owner.connect(name)
+
+
+def configure(
+    name: Any, source: Any, group_size: Any, batch_groups: Any, limits: Any, policy: Any, ownership: Any, state: Any
+) -> Any:
     """Checks everything that needs no sidecar; gives the wire's configuration.
 
     Raises:
@@ -64,7 +121,14 @@ def configure(name: Any, source: Any, group_size: Any, batch_groups: Any, limits
         raise ConfigError(f"outrider: source={type(source).__name__} is no source; give outrider.table(rows)")
     if state is not None and not isinstance(state, (bytes, bytearray, memoryview)):
         raise ConfigError(f"outrider: state={type(state).__name__} is no state; give the bytes of run.state(R)")
-    return to_wire(source=source, group_size=group_size, batch_groups=batch_groups, limits=limits, policy=policy, ownership=ownership)
+    return to_wire(
+        source=source,
+        group_size=group_size,
+        batch_groups=batch_groups,
+        limits=limits,
+        policy=policy,
+        ownership=ownership,
+    )
 
 
 def own_as(name: str, run_id: str, token: str, source: Table, config: Any, state: bytes | None, recover: bool) -> Run:

@@ -50,7 +50,9 @@ class Books:
         """
         gaps = self._gaps()
         if gaps:
-            raise Error(f"outrider: the books are open: {'; '.join(gaps)}; this is a defect of outrider: please report it with the owner's log")
+            raise Error(
+                f"outrider: the books are open: {'; '.join(gaps)}; this is a defect of outrider: please report it with the owner's log"
+            )
 
     def _gaps(self) -> list[str]:
         settled = (self.acknowledged, self.failed, self.live, *self.discarded.values())
@@ -164,6 +166,10 @@ def _of(bound: Bound) -> str:
 
 def from_wire(stats: Any) -> Stats:
     """The frozen form of a `Stats` message."""
+    bounds: dict[str, Any] = {
+        name: Bound(getattr(stats, name), getattr(stats, f"{name}_limit"))
+        for name in ("executing", "retained", "completed", "bytes")
+    }
     return Stats(
         books=Books(
             reserved=_count(stats.books.reserved),
@@ -175,9 +181,12 @@ def from_wire(stats: Any) -> Stats:
         ),
         timeline=stats.timeline.number,
         term=stats.term.number,
-        **{name: Bound(getattr(stats, name), getattr(stats, f"{name}_limit")) for name in ("executing", "retained", "completed", "bytes")},
+        **bounds,
         **{name: getattr(stats, name) for name in _SAME},
-        members=tuple(MemberStats(**{name: getattr(member, name) for name in MemberStats.__dataclass_fields__}) for member in stats.members),
+        members=tuple(
+            MemberStats(**{name: getattr(member, name) for name in MemberStats.__dataclass_fields__})
+            for member in stats.members
+        ),
     )
 
 

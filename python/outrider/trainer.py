@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from time import monotonic
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from outrider import _wire_pb2 as wire
 from outrider._channel import Answer
@@ -57,7 +57,9 @@ class Trainer:
         self.rank = count("rank", rank, 0, self.world_size - 1)
         self.generation = count("generation", generation, 0)
         if state is not None and not isinstance(state, (bytes, bytearray, memoryview)):
-            raise ConfigError(f"outrider: Trainer(state={state!r}) is a {type(state).__name__}; give the bytes of run.state(R)")
+            raise ConfigError(
+                f"outrider: Trainer(state={state!r}) is a {type(state).__name__}; give the bytes of run.state(R)"
+            )
         request = wire.TrainerRole(
             role=self.role,
             rank=self.rank,
@@ -126,17 +128,23 @@ class Trainer:
     def __enter__(self) -> Trainer:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def _next(self, rollout: int, timeout: float | None) -> Steps[Batch]:
         if self.world_size != 1:
-            raise ConfigError(f"outrider: Trainer.next is for one rank and world_size={self.world_size}; take and publish in a controller (run.take), admit in each rank")
+            raise ConfigError(
+                f"outrider: Trainer.next is for one rank and world_size={self.world_size}; take and publish in a controller (run.take), admit in each rank"
+            )
         deadline = None if timeout is None else monotonic() + real("timeout", timeout, 0.0, 1e9)
         lease, batch = self._undelivered or (None, None)
         while True:
             if lease is None or lease.rollout != rollout:
-                lease = yield from take(self._member, rollout, None if deadline is None else max(0.0, deadline - monotonic()))
+                lease = yield from take(
+                    self._member, rollout, None if deadline is None else max(0.0, deadline - monotonic())
+                )
                 batch = None
             try:
                 return (yield from self._hand_over(lease, batch))
@@ -157,7 +165,9 @@ class Trainer:
         except BaseException as error:
             if isinstance(error, Error) or batch is None:
                 self._undelivered = None
-                self._member.ask(rollback=wire.Rollback(admission=lease.admission, reason=f"{type(error).__name__}: {error}"))
+                self._member.ask(
+                    rollback=wire.Rollback(admission=lease.admission, reason=f"{type(error).__name__}: {error}")
+                )
             raise
         self._undelivered = None
         return batch
@@ -167,8 +177,12 @@ class Trainer:
         if shard is None:
             shard = 0 if shards == 1 else self.rank
         if count("shard", shard, 0) >= shards:
-            raise ConfigError(f"outrider: shard={shard} of a publication of {shards} shards (rollout {publication.rollout}); give one from 0 to {shards - 1}")
-        request = wire.Admit(publication=publication.message, shard=shard, role=self.role, rank=self.rank, generation=self.generation)
+            raise ConfigError(
+                f"outrider: shard={shard} of a publication of {shards} shards (rollout {publication.rollout}); give one from 0 to {shards - 1}"
+            )
+        request = wire.Admit(
+            publication=publication.message, shard=shard, role=self.role, rank=self.rank, generation=self.generation
+        )
         answer = yield Wait(self._member.ask(admit=request))
         segments = self._map(answer)
         admitted = answer.frame.admitted

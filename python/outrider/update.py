@@ -90,7 +90,9 @@ class UpdateReport:
     errors: tuple[BaseException, ...]
 
 
-def update_weights(client: Member, version: Any, send: Send, restore: Any, mode: Any, resend: Any) -> Steps[UpdateReport]:
+def update_weights(
+    client: Member, version: Any, send: Send, restore: Any, mode: Any, resend: Any
+) -> Steps[UpdateReport]:
     """The core of `Run.update_weights`."""
     version = count("version", version, 1)
     resend = count("resend", resend, 0)
@@ -151,7 +153,9 @@ class _Update:
         if self.restore is not None and (self._unconfirmed() or not self.state.engines):
             yield from self._roll_back()
         if not self._confirmed():
-            raise self._failed("no engine confirmed it; the run is held: bring engines up and call rebroadcast, rewind or close")
+            raise self._failed(
+                "no engine confirmed it; the run is held: bring engines up and call rebroadcast, rewind or close"
+            )
         answer = yield Wait(self.client.ask(record_update=wire.RecordUpdate(hold=self.state.hold)))
         if answer.frame.HasField("update_state"):
             revoked = tuple(answer.frame.update_state.revoked) or revoked
@@ -177,14 +181,20 @@ class _Update:
             yield Call(lambda: self.restore(last))
         except Exception as error:
             self.causes.append(error)
-            raise self._failed(f"engines {missing} did not confirm it and restore({last}) raised; the run is held: put the trainer right, then rewind or close") from error
+            raise self._failed(
+                f"engines {missing} did not confirm it and restore({last}) raised; the run is held: put the trainer right, then rewind or close"
+            ) from error
         answer = yield Wait(self.client.ask(undo_update=wire.UndoUpdate(hold=self.state.hold)))
         self.state = answer.frame.update_state
         yield from self._send()
         if not self._confirmed():
-            raise self._failed(f"engines {missing} did not confirm it, and none confirmed version {last} again; the run is held: call rebroadcast, rewind or close")
+            raise self._failed(
+                f"engines {missing} did not confirm it, and none confirmed version {last} again; the run is held: call rebroadcast, rewind or close"
+            )
         yield Wait(self.client.ask(record_update=wire.RecordUpdate(hold=self.state.hold)))
-        raise self._failed(f"engines {missing} did not confirm it; trainer, ledger and engines are back at version {last}")
+        raise self._failed(
+            f"engines {missing} did not confirm it; trainer, ledger and engines are back at version {last}"
+        )
 
     def _failed(self, what: str) -> UpdateFailed:
         said = "".join(f"; {type(cause).__name__}: {cause}" for cause in self.causes)
@@ -208,5 +218,3 @@ class _Update:
 
     def report(self, revoked: tuple[int, ...]) -> UpdateReport:
         return UpdateReport(self.state.version, self._confirmed(), self._unconfirmed(), revoked, tuple(self.causes))
-
-

@@ -18,7 +18,9 @@ class View(np.ndarray[Any, np.dtype[Any]]):
     """
 
     def _refuse(self) -> ValueError:
-        return ValueError("outrider: this array is a read-only view of a rollout's shared memory; write into a copy: array.copy()")
+        return ValueError(
+            "outrider: this array is a read-only view of a rollout's shared memory; write into a copy: array.copy()"
+        )
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if not self.flags.writeable:
@@ -44,7 +46,8 @@ def view(array: pa.Array) -> npt.NDArray[Any]:
     Raises:
         DataError: Its type has no numpy form without a copy.
     """
-    return array.to_numpy(zero_copy_only=True).view(View)
+    plain: npt.NDArray[Any] = array.to_numpy(zero_copy_only=True)
+    return plain.view(View)
 
 
 class Missing(Error, AttributeError):

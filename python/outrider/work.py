@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from outrider import _wire_pb2 as wire
 from outrider._report import Finished
 from outrider._steps import Steps, Wait, awaiting, blocking
 from outrider.config import count
@@ -130,7 +129,11 @@ class Work:
 
     def _complete(self, data: Any) -> Steps[bool]:
         if isinstance(data, pa.Table):
-            data = pa.concat_batches(data.to_batches()) if data.num_rows else pa.RecordBatch.from_pylist([], schema=data.schema)
+            data = (
+                pa.concat_batches(data.to_batches())
+                if data.num_rows
+                else pa.RecordBatch.from_pylist([], schema=data.schema)
+            )
         if isinstance(data, pa.RecordBatch):
             finished = Finished(self, "success", batch=identified(data, self.group, self._worker.group_size))
         else:
@@ -142,7 +145,9 @@ class Work:
         size = self._worker.group_size
         if not isinstance(slots, Sequence) or len(slots) != size:
             found = f"{len(slots)} entries" if isinstance(slots, Sequence) else f"a {type(slots).__name__}"
-            raise DataError(f"outrider: group {self.group}: complete() got {found}, group_size is {size}; give one Sample, or a list of Samples, for each slot")
+            raise DataError(
+                f"outrider: group {self.group}: complete() got {found}, group_size is {size}; give one Sample, or a list of Samples, for each slot"
+            )
         rows = [row for slot, given in enumerate(slots) for row in self.slot_rows(slot, given)]
         same_kind(rows, self.group)
         return rows
@@ -151,7 +156,9 @@ class Work:
         """The same for one slot."""
         samples = [given] if isinstance(given, Sample) or not isinstance(given, Sequence) else given
         if not samples:
-            raise DataError(f"outrider: slot {slot} of group {self.group}: no sample; return at least one (an empty response needs a Sample with response_length=0)")
+            raise DataError(
+                f"outrider: slot {slot} of group {self.group}: no sample; return at least one (an empty response needs a Sample with response_length=0)"
+            )
         return [to_row(sample, self.group, slot) for sample in samples]
 
     def end(self, finished: Finished) -> Steps[bool]:
@@ -205,7 +212,9 @@ def identified(batch: pa.RecordBatch, group: int, group_size: int) -> pa.RecordB
     if not missing:
         return batch
     if "slot" in missing and batch.num_rows != group_size:
-        raise DataError(f"outrider: group {group}: {batch.num_rows} rows without a column 'slot', group_size is {group_size}; add the column, or give one row a slot")
+        raise DataError(
+            f"outrider: group {group}: {batch.num_rows} rows without a column 'slot', group_size is {group_size}; add the column, or give one row a slot"
+        )
     columns = {"group": np.full(batch.num_rows, group, np.int64), "slot": np.arange(batch.num_rows, dtype=np.int32)}
     fields = [pa.field(name, pa.array(columns[name]).type, nullable=False) for name in missing]
     schema = pa.schema([*fields, *batch.schema], metadata=batch.schema.metadata)

@@ -148,7 +148,9 @@ class Worker:
         found = [int(groups[end - 1]) for end in ends]
         wanted = [work.group for work in works]
         if found != wanted:
-            raise DataError(f"outrider: complete_many: the rows are of groups {found[:8]}, the works of groups {wanted[:8]}; give each group's rows together, in the order of the works")
+            raise DataError(
+                f"outrider: complete_many: the rows are of groups {found[:8]}, the works of groups {wanted[:8]}; give each group's rows together, in the order of the works"
+            )
         return batch, ends
 
     def confirm(self, version: int, digest: str | None = None) -> None:
@@ -168,7 +170,11 @@ class Worker:
         await awaiting(self._confirm(version, digest))
 
     def _confirm(self, version: int, digest: str | None) -> Steps[None]:
-        yield Wait(self._member.ask(confirm=wire.Confirm(version=count("version", version, 0), digest="" if digest is None else str(digest))))
+        yield Wait(
+            self._member.ask(
+                confirm=wire.Confirm(version=count("version", version, 0), digest="" if digest is None else str(digest))
+            )
+        )
 
     def drain(self) -> None:
         """Takes no new work, waits until what runs has been reported, and leaves. Nothing is requeued."""
@@ -204,7 +210,9 @@ class Worker:
     def __enter__(self) -> Worker:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def prompt_row(self, row: int) -> pa.RecordBatch:
@@ -239,7 +247,8 @@ class Worker:
             self.inbox.put(works)
         elif kind == "cancel":
             with self._lock:
-                found = [work for receipt in frame.cancel.receipts if (work := self._works.get(receipt.execution)) is not None]
+                named = [self._works.get(receipt.execution) for receipt in frame.cancel.receipts]
+            found = [work for work in named if work is not None]
             for work in found:
                 work.cancel()
             self._on_cancel(found)

@@ -203,7 +203,9 @@ class Fake:
             return self.send(wire.Frame(id=1, locate=wire.Locate(run="x")))
         count = wire.Count(groups=self.acknowledged)
         books = wire.Books(reserved=count, acknowledged=count, live=wire.Count())
-        return self.answer(frame, stats=wire.Stats(books=books, next_rollout=self.rollout, announced_version=self.version))
+        return self.answer(
+            frame, stats=wire.Stats(books=books, next_rollout=self.rollout, announced_version=self.version)
+        )
 
     def confirm(self, frame, fds):
         self.confirmed = frame.confirm.version
@@ -211,7 +213,9 @@ class Fake:
 
     def begin_update(self, frame, fds):
         if frame.begin_update.version <= self.version and not frame.begin_update.rebroadcast:
-            return self.refuse(frame, "conflict", f"outrider: version {frame.begin_update.version} is not above {self.version}")
+            return self.refuse(
+                frame, "conflict", f"outrider: version {frame.begin_update.version} is not above {self.version}"
+            )
         self.updating = frame.begin_update.version or self.version
         return self.get_update(frame, fds)
 

@@ -1,0 +1,141 @@
+"""The Ray actor that owns a run for `outrider.start`, and how others find it."""
+
+from __future__ import annotations
+
+import logging
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from outrider import _ray
+from outrider import _wire_pb2 as wire
+from outrider.errors import Conflict, Error, OwnerLost, StartError
+from outrider.run import Run
+from outrider.source import Table
+from outrider.start import own_as
+
+log = logging.getLogger("outrider")
+
+LOCATE_SECONDS = 10.0
+"""How long one look for the owner's actor may take; the sidecar asks again."""
+
+
+class OwnerActor:
+    """Runs in an actor of its own. Ray restarts it; each life has the run's identity and learns the rest from the members."""
+
+    def __init__(self, name: str, run_id: str, token: str, source: Table, config: bytes, state: bytes | None) -> None:
+        """Owns the run. A first life that cannot keeps the reason for `describe`; a later one ends, so that Ray tries again."""
+        self._identity = name, run_id, token
+        self._failure: Error | None = None
+        recover = _ray.actor_was_restarted()
+        try:
+            message = wire.Config.FromString(config)
+            self._run = own_as(name, run_id, token, source, message, None if recover else state, recover)
+        except Error as error:
+            if recover:
+                log.exception("outrider: a later life of run %r's owner could not start", name)
+                os._exit(1)
+            self._failure = error
+            return
+        owner = self._run._owner
+        assert owner is not None
+
+        def lost() -> None:
+            # Without its sidecar this process owns nothing: Ray's restart is the way on. A sidecar that drained has closed the run.
+            if owner.sidecar.exit_code != 0:
+                os._exit(1)
+
+        owner.on_lost = lost
+
+    def describe(self) -> tuple[str, str, str, str] | Error:
+        """Name, id and token of the run, and the owner's address; or why it could not start."""
+        return self._failure or (*self._identity, self._run._locator.hint)
+
+
+@dataclass(frozen=True)
+class InActor:
+    """An owner in an actor that Ray restarts, on any node."""
+
+    hint: str
+    actor: Any
+
+    def address(self) -> str:
+        """Asks the actor, which answers as soon as its present life is up."""
+        import ray
+
+        found = ray.get(self.actor.describe.remote(), timeout=LOCATE_SECONDS)
+        if isinstance(found, Error):
+            raise found
+        return str(found[3])
+
+    def end(self) -> None:
+        """Ends the actor for good; its name is free at once."""
+        import ray
+
+        try:
+            ray.kill(self.actor, no_restart=True)
+        except Exception as error:
+            log.debug("outrider: the owner's actor had ended: %s", error)
+
+
+def start_actor(name: str, run_id: str, token: str, source: Table, config: Any, state: bytes | None) -> Run:
+    """Starts the owner's actor and waits until it owns the run.
+
+    Raises:
+        Conflict: A run of that name is there already.
+        StartError: The actor did not come up.
+    """
+    ray = _ray.ray_if_running()
+    if ray is None:
+        raise StartError(
+            "outrider: start() puts the owner into a Ray actor, and Ray is not initialised here; call ray.init() first, or own the run in this process: outrider.own"
+        )
+    options = {"name": _actor(name), "num_cpus": 0, "max_restarts": -1, "max_task_retries": -1, "max_concurrency": 4}
+    try:
+        actor = (
+            ray.remote(OwnerActor)
+            .options(**options)
+            .remote(name, run_id, token, source, config.SerializeToString(), state)
+        )
+    except ValueError as error:
+        if "already" not in str(error):
+            raise
+        raise Conflict(
+            f"outrider: run {name!r} exists already in namespace {_ray.namespace()!r}; give another name, close that run, or join it: outrider.connect({name!r})"
+        ) from None
+    try:
+        found = ray.get(actor.describe.remote())
+    except ray.exceptions.RayError as error:
+        raise StartError(f"outrider: the owner's actor of run {name!r} did not come up: {error}") from error
+    if isinstance(found, Error):
+        ray.kill(actor, no_restart=True)
+        raise found
+    return Run(name, run_id, token, InActor(found[3], actor))
+
+
+def connect(name: str) -> Run:
+    """The core of `outrider.connect`."""
+    ray = _ray.ray_if_running()
+    if ray is None:
+        raise StartError(
+            "outrider: connect() looks the run up in Ray, and Ray is not initialised here; call ray.init(address=...) first"
+        )
+    try:
+        actor = ray.get_actor(_actor(name))
+    except ValueError:
+        raise OwnerLost(
+            f"outrider: no run {name!r} in namespace {_ray.namespace()!r}; start it with outrider.start, or pass the Run object itself"
+        ) from None
+    try:
+        found = ray.get(actor.describe.remote(), timeout=LOCATE_SECONDS * 6)
+    except ray.exceptions.RayError as error:
+        raise OwnerLost(
+            f"outrider: the owner of run {name!r} does not answer: {error}; start the run again with the checkpoint's state"
+        ) from error
+    if isinstance(found, Error):
+        raise found
+    return Run(found[0], found[1], found[2], InActor(found[3], actor))
+
+
+def _actor(name: str) -> str:
+    return f"outrider:{name}"
