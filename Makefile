@@ -18,6 +18,7 @@ TOOLS := .build/bin
 export GOFLAGS := -mod=readonly -buildvcs=false
 # Ray reports usage to its makers unless told not to; tests and examples of ours never do.
 export RAY_USAGE_STATS_ENABLED := 0
+export GOLANGCI_LINT_CACHE := $(abspath .build/golangci)
 PYTEST = $(PY) -m pytest -q -p no:cacheprovider -c python/pyproject.toml
 
 .PHONY: help
