@@ -224,7 +224,7 @@ class Lease:
             )
 
     def status(self) -> str:
-        """ "open", "committing", "committed", "rolled_back" or "unknown" (older than the owner's history)."""
+        """What became of it: "open", "committing", "committed", "rolled_back" or "unknown" (older than the owner's history)."""
         return blocking(self._status())
 
     async def status_async(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
 import logging
 from collections.abc import Callable
@@ -132,14 +133,10 @@ class _Server:
 
 
 async def _quiet(call: Any) -> None:
-    try:
+    with contextlib.suppress(Exception):
         await asyncio.wrap_future(call)
-    except Exception:
-        pass
 
 
 def _call_soon(loop: asyncio.AbstractEventLoop, function: Callable[[], None]) -> None:
-    try:
+    with contextlib.suppress(RuntimeError):  # The loop may be closed; then nothing runs there.
         loop.call_soon_threadsafe(function)
-    except RuntimeError:
-        pass  # The loop is closed; nothing runs there.

@@ -87,7 +87,7 @@ class Worker:
         """Prompt groups as they come, for engines that batch: `async for work in worker.groups()` (or a plain `for` in a thread)."""
         return Stream(self, 1, True)
 
-    def batches(self, max: int = 64) -> Stream[list[Work]]:
+    def batches(self, max: int = 64) -> Stream[list[Work]]:  # noqa: A002  (read as English where it is called)
         """The same in lists of up to `max`: whatever is there, at least one. Made for `complete_many`."""
         return Stream(self, count("max", max, 1), False)
 
@@ -122,10 +122,10 @@ class Worker:
             first = end
         if outcomes:
             report(self._member, outcomes, [write_stream(batch.schema, [batch], "segment")], sent)
-        taken = []
+        errors = []
         for one in sent:
-            taken.append(accepted((yield Wait(one.answer))))
-        return taken
+            errors.append((yield Wait(one.answer)))  # noqa: PERF401  (a comprehension cannot yield)
+        return [accepted(error) for error in errors]
 
     def _ranges(self, works: Sequence[Work], batch: pa.RecordBatch) -> tuple[pa.RecordBatch, list[int]]:
         """The batch with identity columns, and where each group's rows end in it."""
