@@ -108,10 +108,15 @@ func (l *Ledger) unsettled(admission uint64) (*Lease, error) {
 	if err != nil || lease != nil {
 		return lease, err
 	}
-	if cause := l.history.of[admission].cause; cause != nil {
-		return nil, cause
+	return nil, l.Settlement(status)
+}
+
+// Settlement is the error of a call that needs an unsettled lease and finds one with this status.
+func (l *Ledger) Settlement(s LeaseStatus) error {
+	if cause := l.history.of[s.Admission].cause; cause != nil {
+		return cause
 	}
-	return nil, fmt.Errorf("%w: admission %d of rollout %d is %s%s; take the rollout again", ErrStale, admission, status.Rollout, status.State, because(status.Reason))
+	return fmt.Errorf("%w: admission %d of rollout %d is %s%s; take the rollout again", ErrStale, s.Admission, s.Rollout, s.State, because(s.Reason))
 }
 
 func because(reason string) string {
@@ -151,17 +156,27 @@ func (l *Ledger) close(lease *Lease, to LeaseState, reason string, cause error) 
 	l.history.settled(lease.Admission, LeaseStatus{Admission: lease.Admission, Rollout: lease.Rollout, State: to, Reason: reason}, cause)
 }
 
-// DiscardLeased settles groups of an OPEN lease as discarded under its rollout: all or none.
-// Errors: ErrConflict (published), ErrStale (a group that is not in the lease).
-func (l *Ledger) DiscardLeased(lease *Lease, ids []int64, reason string) error {
+// CheckLeased says whether DiscardLeased would accept.
+func (l *Ledger) CheckLeased(lease *Lease, ids []int64) error {
 	if lease.state != LeaseOpen {
 		return fmt.Errorf("%w: admission %d is %s: groups can be discarded before it is published; roll it back instead", ErrConflict, lease.Admission, lease.state)
 	}
-	gone := map[int64]bool{}
 	for _, id := range ids {
 		if g := l.live[id]; g == nil || g.lease != lease {
 			return fmt.Errorf("%w: group %d is not in admission %d of rollout %d", ErrStale, id, lease.Admission, lease.Rollout)
 		}
+	}
+	return nil
+}
+
+// DiscardLeased settles groups of an OPEN lease as discarded under its rollout: all or none.
+// Errors: ErrConflict (published), ErrStale (a group that is not in the lease).
+func (l *Ledger) DiscardLeased(lease *Lease, ids []int64, reason string) error {
+	if err := l.CheckLeased(lease, ids); err != nil {
+		return err
+	}
+	gone := map[int64]bool{}
+	for _, id := range ids {
 		gone[id] = true
 	}
 	kept := lease.Groups[:0]

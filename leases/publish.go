@@ -142,6 +142,13 @@ func minKey(m map[int64][]RowRange) int64 {
 	return low
 }
 
+// NewPublication is the publication of a final batch of an unowned run: nothing is checked against a lease.
+func NewPublication(admission uint64, rollout int64, t Timeline, req PublishRequest) Publication {
+	p := Publication{Admission: admission, Rollout: rollout, Timeline: t, Request: req}
+	p.Digest = p.digest(0)
+	return p
+}
+
 func (p *Publication) digest(number int) [32]byte {
 	w := &writer{}
 	w.uint(p.Admission)

@@ -30,72 +30,34 @@ type LeasedGroup struct {
 	MinVersion, MaxVersion int64
 }
 
-// RowRange is some rows of one group's data.
-type RowRange struct {
-	Group    int64
-	Handle   leases.Handle
-	FirstRow int32
-	Rows     int32
-}
-
-// PublishRequest fixes who reads what of a lease.
-type PublishRequest struct {
-	// Shards have the ordered locators of each shard; every group of the lease must occur, no other may.
-	Shards [][]RowRange
-	// Roles are the required roles with their world sizes (ranks 0..size-1 must each admit).
-	Roles      []RoleSize
-	Generation int64
-	// Content is a digest over the data that the shards name, made by the caller.
-	Content [32]byte
-}
-
-// RoleSize is a required role.
-type RoleSize struct {
-	Role      string
-	WorldSize int
-}
-
-// Publication is the immutable identity of a published lease.
-type Publication struct {
-	Admission uint64
-	Rollout   int64
-	Timeline  leases.Timeline
-	Request   PublishRequest
-	// Digest is over everything above; an admission must repeat it.
-	Digest [32]byte
-}
-
-// AdmitRequest is one rank's word that it holds exactly its shard.
-type AdmitRequest struct {
-	Admission uint64
-	// Digest is the Publication's.
-	Digest     [32]byte
-	Role       string
-	Rank       int
-	Generation int64
-	Session    leases.Session
-}
-
-// LeaseState is where a lease is in its life.
-type LeaseState uint8
-
-// States of a lease. An OPEN lease that was published is PUBLISHED.
-const (
-	LeaseOpen LeaseState = iota + 1
-	LeasePublished
-	LeaseCommitting
-	LeaseCommitted
-	LeaseRolledBack
+// Types of a lease's life that belong to the ledger.
+type (
+	// RowRange is some rows of one group's data.
+	RowRange = leases.RowRange
+	// RoleSize is a required role.
+	RoleSize = leases.RoleSize
+	// PublishRequest fixes who reads what of a lease.
+	PublishRequest = leases.PublishRequest
+	// Publication is the immutable identity of a published lease.
+	Publication = leases.Publication
+	// AdmitRequest is one rank's word that it holds exactly its shard.
+	AdmitRequest = leases.AdmitRequest
+	// LeaseState is where a lease is in its life.
+	LeaseState = leases.LeaseState
+	// LeaseStatus answers a status question and a Commit or Rollback.
+	LeaseStatus = leases.LeaseStatus
+	// Entry is one record of the commit log.
+	Entry = leases.Entry
 )
 
-// LeaseStatus answers a status question and a Commit or Rollback.
-type LeaseStatus struct {
-	Admission uint64
-	Rollout   int64
-	State     LeaseState
-	// Reason is why it was rolled back.
-	Reason string
-}
+// States of a lease.
+const (
+	LeaseOpen       = leases.LeaseOpen
+	LeasePublished  = leases.LeasePublished
+	LeaseCommitting = leases.LeaseCommitting
+	LeaseCommitted  = leases.LeaseCommitted
+	LeaseRolledBack = leases.LeaseRolledBack
+)
 
 // HoldID names a hold.
 type HoldID uint64

@@ -43,7 +43,8 @@ type (
 		Sessions []leases.Session
 		Entry    Entry
 	}
-	// SetBase replaces the base and drops every entry up to and including Index. It needs no answer.
+	// SetBase replaces the base and drops every entry up to and including Index. It needs no answer. An Append whose
+	// index a log already has replaces that entry and drops all after it.
 	SetBase struct {
 		Sessions []leases.Session
 		R        int64
@@ -86,6 +87,8 @@ type (
 		Session leases.Session
 		Err     error
 	}
+	// Drained says that a draining worker has nothing left to run or to hold: it can leave and nothing is requeued.
+	Drained struct{ Session leases.Session }
 	// Log is one event that a person would ask about.
 	Log struct {
 		Level Level
@@ -93,7 +96,8 @@ type (
 		// KV alternates keys (string) and values.
 		KV []any
 	}
-	// Ended says that the run is over and that no effect follows: nil after a close or the end of a finite source.
+	// Ended says that the run is over. ErrEndOfRun: a finite source has settled, workers can leave, the owner still
+	// answers (a rewind can bring work back). Anything else, nil after a close, is final: no effect follows.
 	Ended struct{ Err error }
 )
 
@@ -119,5 +123,6 @@ func (Announced) effect()   {}
 func (Committed) effect()   {}
 func (Revoked) effect()     {}
 func (Expel) effect()       {}
+func (Drained) effect()     {}
 func (Log) effect()         {}
 func (Ended) effect()       {}

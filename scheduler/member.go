@@ -61,14 +61,6 @@ type TrainerRole struct {
 	State []byte
 }
 
-// Entry is one record of the commit log.
-type Entry struct {
-	// Index rises by one per entry over the whole run.
-	Index uint64
-	// Bytes is opaque to everybody but the ledger.
-	Bytes []byte
-}
-
 // Welcome answers an Attach.
 type Welcome struct {
 	Term leases.Term
@@ -80,6 +72,9 @@ type Welcome struct {
 	GroupSize   int
 	BatchGroups int
 	Unowned     bool
+	// Recovering is set while a later life has not learned its base: Timeline, Announced and NextRollout follow by
+	// a NewTimeline effect.
+	Recovering bool
 	// Void lists receipts of the inventory that mean nothing any more: stop them, free their data.
 	Void []leases.Receipt
 }

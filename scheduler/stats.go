@@ -21,7 +21,36 @@ type Stats struct {
 	Workers, Engines, Unconfirmed, Trainers     int
 	OpenLeases, WaitingTakes, Holds             int
 	// Counters over this life of the owner.
-	StaleOutcomes, Requeued, Evicted, StaleSettled, Rewinds, Overdrawn, Dispatched int64
-	// Staleness of consumed groups over this life: sum, count and maximum.
+	StaleOutcomes, Requeued, Evicted, StaleSettled, Rewinds, Overdrawn, Dispatched, Adopted int64
+	// Staleness of consumed groups over this life: sum, count and maximum, in versions.
 	StalenessSum, StalenessCount, StalenessMax int64
+}
+
+// Stats returns the present numbers.
+func (s *Scheduler) Stats() Stats {
+	out := s.stats
+	out.Term, out.Unowned, out.Limits = s.term, s.cfg.Unowned, s.limits
+	out.Recovering, out.Closing = s.ledger == nil || !s.granting, s.closing != nil
+	out.ExecutingSamples, out.WaitingTakes, out.Holds = s.running.samples, len(s.takes), len(s.holds)
+	out.Workers, out.Trainers = len(s.workers), len(s.cohort.ranks)
+	for _, h := range s.hosts {
+		out.Bytes = max(out.Bytes, h.written)
+	}
+	if s.ledger == nil {
+		return out
+	}
+	out.Timeline, out.NextRollout, out.Books = s.ledger.Timeline(), s.ledger.LastRollout()+1, s.ledger.Books()
+	out.Announced, _, _, _ = s.ledger.Announced()
+	out.Reserved, out.Executing = s.ledger.Count(leases.Reserved), s.ledger.Count(leases.Executing)
+	out.Terminal, out.Completed, out.Leased = s.ledger.Count(leases.Terminal), s.ledger.Count(leases.Completed), s.ledger.Count(leases.Leased)
+	out.Retained, out.Buffered, out.OpenLeases = s.ledger.Live(), out.Completed+out.Leased, len(s.ledger.OpenLeases())
+	for _, m := range s.workers {
+		if m.engine() {
+			out.Engines++
+			if !s.current(m) {
+				out.Unconfirmed++
+			}
+		}
+	}
+	return out
 }

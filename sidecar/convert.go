@@ -75,6 +75,7 @@ var errorKinds = []struct {
 	{leases.ErrFailed, bridge.Source},
 	{leases.ErrReplaced, bridge.OwnerLost},
 	{leases.ErrLost, bridge.Revoked},
+	{leases.ErrNotReady, bridge.Stale},
 }
 
 // fromCore names an error of the core.

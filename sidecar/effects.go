@@ -52,9 +52,13 @@ func (o *owner) carryOut(effects []scheduler.Effect) {
 		case scheduler.Log:
 			o.say(e)
 		case scheduler.Ended:
+			if errors.Is(e.Err, leases.ErrEndOfRun) {
+				o.endWorkers()
+				continue
+			}
 			o.end(e.Err)
-		case scheduler.Announced:
-			// Members learn versions by their assignments.
+		case scheduler.Announced, scheduler.Drained:
+			// Members learn versions by their assignments, and leave when they have nothing left.
 		}
 	}
 	for _, session := range round.order {
@@ -146,6 +150,16 @@ func (o *owner) becomeReady() {
 	o.readies = nil
 	for _, ready := range waiting {
 		ready()
+	}
+}
+
+// endWorkers tells workers that a finite source has settled. The owner goes on answering: a rewind can bring work back.
+func (o *owner) endWorkers() {
+	o.log.Info("source used up: workers can leave")
+	for _, a := range o.attached {
+		if a.join.GetWorker() != nil {
+			a.out.put(&wire.Frame{Body: &wire.Frame_End{End: &wire.End{}}})
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package sidecar
 
 import (
+	"bytes"
 	"slices"
 
 	"outrider/bridge/wire"
@@ -24,12 +25,20 @@ func (r *rankLog) fillJoin(role *wire.TrainerRole) {
 	}
 }
 
-// append keeps an entry; one that is here already is the same one, sent again.
+// append keeps an entry. One with an index that is here already comes from a later life of the owner: what stood there and after
+// it was never answered.
 func (r *rankLog) append(entry *wire.Entry) {
-	if n := len(r.log); entry.GetIndex() <= r.baseIndex || n > 0 && entry.GetIndex() <= r.log[n-1].GetIndex() {
+	if entry.GetIndex() <= r.baseIndex {
 		return
 	}
-	r.log = append(r.log, entry)
+	at := len(r.log)
+	for at > 0 && r.log[at-1].GetIndex() >= entry.GetIndex() {
+		at--
+	}
+	if at < len(r.log) && bytes.Equal(r.log[at].GetData(), entry.GetData()) {
+		return
+	}
+	r.log = append(r.log[:at:at], entry)
 }
 
 func (r *rankLog) setBase(base *wire.SetBase) {

@@ -1,0 +1,147 @@
+package scheduler
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"outrider/leases"
+)
+
+// closing is a run on its way to its end.
+type closing struct {
+	tickets  []Ticket
+	late     []Ticket // takes that came since
+	deadline time.Duration
+	err      error // why, nil when it was asked for
+}
+
+// Close ends the run: new work stops, cancels go out, terminals are awaited (bounded), the rest is requeued.
+// Answer: CloseReport, then Ended. Errors: ErrConflict (leases are open and force is not set; lists them).
+func (s *Scheduler) Close(t Ticket, force bool) {
+	switch {
+	case s.dead != nil:
+		s.answer(t, nil, s.dead)
+		return
+	case s.ledger == nil:
+		s.die(nil)
+		s.effects = slices.Insert(s.effects, len(s.effects)-1, Effect(Answer{Ticket: t, Value: CloseReport{}}))
+		return
+	case s.closing != nil:
+		s.closing.tickets = append(s.closing.tickets, t)
+		return
+	}
+	if open := s.ledger.OpenLeases(); len(open) > 0 && !force {
+		var names []string
+		for _, lease := range open {
+			names = append(names, fmt.Sprintf("rollout %d (admission %d, %s)", lease.Rollout, lease.Admission, lease.State()))
+		}
+		s.answer(t, nil, fmt.Errorf("%w: cannot close with open leases: %s; commit or roll them back, or close with force", leases.ErrConflict, strings.Join(names, ", ")))
+		return
+	}
+	s.startClose(nil, true)
+	s.closing.tickets = append(s.closing.tickets, t)
+	s.pump()
+}
+
+// Fatal ends the run with err once what is executing has drained (bounded by CloseGrace); waiting takes get err.
+func (s *Scheduler) Fatal(err error) {
+	if s.dead != nil {
+		return
+	}
+	s.startClose(err, false)
+	s.pump()
+}
+
+// startClose stops new work. cancel asks workers to end what runs; without it, it may finish.
+func (s *Scheduler) startClose(err error, cancel bool) {
+	if s.closing != nil {
+		return
+	}
+	s.closing = &closing{deadline: s.now + s.cfg.CloseGrace, err: err}
+	s.log(Info, "closing", "executing", s.running.live, "error", err)
+	said := err
+	if said == nil {
+		said = fmt.Errorf("%w: the run is closing", leases.ErrClosed)
+	}
+	for _, t := range s.takes {
+		t.fail(s, said)
+	}
+	s.takes = nil
+	for e := s.running.first; cancel && e != nil; e = e.next {
+		if e.group != nil {
+			s.emit(Cancel{Session: e.m.session, Receipt: e.receipt})
+		}
+	}
+}
+
+// finishClose settles everything once nothing runs any more, or the grace is over.
+func (s *Scheduler) finishClose() {
+	c := s.closing
+	late := s.now >= c.deadline
+	if s.ledger != nil {
+		if !late && (s.running.live > 0 || len(s.replicating) > 0) {
+			return
+		}
+		s.failReplications(fmt.Errorf("%w: the run has closed", leases.ErrClosed))
+		s.settleAll()
+	}
+	report := CloseReport{}
+	if s.ledger != nil {
+		report.Books = s.ledger.Books()
+		state, err := s.ledger.State(s.ledger.LastRollout())
+		if err != nil {
+			s.log(Error, "no final state", "error", err)
+		}
+		report.State = state
+		s.logBooks("closed")
+	}
+	for _, t := range c.late {
+		err := c.err
+		if err == nil {
+			err = fmt.Errorf("%w: the run is closed", leases.ErrClosed)
+		}
+		s.answer(t, nil, err)
+	}
+	for _, t := range c.tickets {
+		s.answer(t, report, nil)
+	}
+	s.die(c.err)
+}
+
+// settleAll returns everything that has not settled to the source.
+func (s *Scheduler) settleAll() {
+	for rollout := range s.finals {
+		s.dropFinal(rollout)
+	}
+	for _, lease := range s.ledger.OpenLeases() {
+		s.rollback(lease, "the run closed", nil)
+	}
+	for _, g := range s.ledger.Groups() {
+		switch g.State() {
+		case leases.Executing:
+			s.void(s.running.byID[s.ledger.Receipt(g).Execution])
+			s.abandon(g)
+		case leases.Terminal, leases.Completed:
+			s.takeOut(g)
+			s.releaseGroup(g)
+			s.unhold(g)
+			s.abandon(g)
+		default:
+			s.abandon(g)
+		}
+	}
+}
+
+func (s *Scheduler) logBooks(when string) {
+	b := s.ledger.Books()
+	kv := []any{"reserved", b.Reserved.Groups, "acknowledged", b.Acknowledged.Groups, "failed", b.Failed.Groups, "live", b.Live.Groups, "requeued", b.Requeued}
+	for _, d := range b.Discarded {
+		kv = append(kv, "discarded_"+d.Reason, d.Tally.Groups)
+	}
+	s.log(Info, "books: "+when, kv...)
+	if !b.Closed() {
+		s.log(Error, "the books do not close", kv...)
+	}
+}

@@ -1,0 +1,302 @@
+package scheduler
+
+import (
+	"bytes"
+	"fmt"
+	"sort"
+
+	"outrider/leases"
+)
+
+// noGeneration is below every generation that a job gives.
+const noGeneration int64 = -1
+
+// cohort is the set of trainer ranks of the highest generation that has attached.
+type cohort struct {
+	generation int64
+	sizes      map[string]int
+	ranks      map[leases.Rank]*member
+}
+
+func (c *cohort) reset(generation int64) {
+	c.generation, c.sizes, c.ranks = generation, map[string]int{}, map[leases.Rank]*member{}
+}
+
+func (m *member) rank() leases.Rank { return leases.Rank{Role: m.trainer.Role, Rank: m.trainer.Rank} }
+
+func (c *cohort) remove(m *member) {
+	if c.ranks[m.rank()] == m {
+		delete(c.ranks, m.rank())
+	}
+}
+
+// complete reports whether every rank of every role that has attached is here.
+func (c *cohort) complete() bool {
+	want := 0
+	for _, size := range c.sizes {
+		want += size
+	}
+	return want > 0 && len(c.ranks) == want
+}
+
+// members returns the ranks here, by role and rank.
+func (c *cohort) members() []*member {
+	out := make([]*member, 0, len(c.ranks))
+	for _, m := range c.ranks {
+		out = append(out, m)
+	}
+	sort.Slice(out, func(i, j int) bool {
+		a, b := out[i].rank(), out[j].rank()
+		return a.Role < b.Role || a.Role == b.Role && a.Rank < b.Rank
+	})
+	return out
+}
+
+// attachTrainer takes a rank into the cohort. When that makes it complete, what its weights contain is weighed
+// against the ledger: the run rewinds to older weights and refuses weights that it cannot prove.
+func (s *Scheduler) attachTrainer(m *member, in *TrainerRole) error {
+	role := *in
+	rank := leases.Rank{Role: role.Role, Rank: role.Rank}
+	if role.Generation < s.cohort.generation {
+		return fmt.Errorf("%w: %s attaches with generation %d, the cohort is of generation %d: the job has gone on without it", leases.ErrCohortChanged, rank, role.Generation, s.cohort.generation)
+	}
+	if size, ok := s.cohort.sizes[role.Role]; ok && role.Generation == s.cohort.generation && size != role.WorldSize {
+		return fmt.Errorf("%w: %s attaches with world_size=%d, the cohort of generation %d has %d; give a changed cohort a higher generation", leases.ErrConflict, rank, role.WorldSize, role.Generation, size)
+	}
+	if err := s.weigh(rank, &role); err != nil {
+		return err
+	}
+	m.trainer, m.stateAt, m.decided = &role, role.StateAt, false
+	if role.Generation > s.cohort.generation {
+		for _, old := range s.cohort.members() {
+			if old != m {
+				s.expel(old, fmt.Errorf("%w: generation %d has begun, %s was of generation %d", leases.ErrCohortChanged, role.Generation, old.rank(), s.cohort.generation))
+			}
+		}
+		s.cohort.reset(role.Generation)
+	}
+	if old := s.cohort.ranks[rank]; old != nil && old != m {
+		s.expel(old, fmt.Errorf("%w: %s has attached in another process", leases.ErrCohortChanged, rank))
+	}
+	s.cohort.sizes[role.Role] = role.WorldSize
+	s.cohort.ranks[rank] = m
+	if s.ledger == nil {
+		return s.learn()
+	}
+	s.bringLog(m)
+	s.settleDoubts(m)
+	return s.decide()
+}
+
+// weigh refuses weights that the ledger can never prove, before anything changes. A session whose sidecar survived
+// (it brings base or log) contains every commit that it has in its log: it was answered, or will be.
+func (s *Scheduler) weigh(rank leases.Rank, role *TrainerRole) error {
+	if s.ledger == nil {
+		return nil
+	}
+	if role.Base != nil && !s.cfg.Unowned {
+		role.StateAt = s.ledger.CommittedBy(lastIndex(role.Log))
+	}
+	last := s.ledger.LastRollout()
+	if s.cfg.Unowned {
+		s.ledger.SkipTo(role.StateAt)
+		return nil
+	}
+	switch {
+	case role.StateAt > last:
+		return fmt.Errorf("%w: %s has weights of rollout %d, the last committed one is %d: they are from another run or a later state; start the run with the state of that checkpoint", leases.ErrState, rank, role.StateAt, last)
+	case role.StateAt < last && s.cfg.Policy.RefuseRewind:
+		return fmt.Errorf("%w: %s has weights of rollout %d, the last committed one is %d, and rewind=\"refuse\"; load the checkpoint of rollout %d or allow rewinding", leases.ErrRefused, rank, role.StateAt, last, last)
+	case role.StateAt < last:
+		return s.ledger.CanRewind(role.StateAt)
+	}
+	return nil
+}
+
+func lastIndex(log []Entry) uint64 {
+	if len(log) == 0 {
+		return 0
+	}
+	return log[len(log)-1].Index
+}
+
+// bringLog gives a rank's sidecar the base and every entry since; what it has already it keeps.
+func (s *Scheduler) bringLog(m *member) {
+	state, rollout, index := s.ledger.Base()
+	to := []leases.Session{m.session}
+	s.emit(SetBase{Sessions: to, R: rollout, Index: index, State: state})
+	for _, e := range s.ledger.Log() {
+		s.emit(Append{Sessions: to, Entry: e})
+	}
+}
+
+// decide rewinds the run to what a newly complete cohort's weights contain.
+func (s *Scheduler) decide() error {
+	if !s.cohort.complete() || s.cfg.Unowned {
+		return nil
+	}
+	all := s.cohort.members()
+	undecided := false
+	for _, m := range all {
+		undecided = undecided || !m.decided
+		if first := all[0]; m.stateAt != first.stateAt {
+			return fmt.Errorf("%w: %s has weights of rollout %d, %s of rollout %d; load the same checkpoint in every rank", leases.ErrConflict, first.rank(), first.stateAt, m.rank(), m.stateAt)
+		}
+	}
+	if !undecided {
+		return nil
+	}
+	at, last := all[0].stateAt, s.ledger.LastRollout()
+	if at < last {
+		if len(s.replicating) > 0 {
+			s.failReplications(fmt.Errorf("%w: the cohort came back with weights of rollout %d", leases.ErrStale, at))
+		}
+		if at == -1 {
+			s.log(Warn, "the trainer starts with fresh weights: every acknowledged group replays from the start", "commits", last+1)
+		}
+		if _, err := s.rewind(at, nil); err != nil {
+			return err
+		}
+	}
+	for _, m := range all {
+		m.decided = true
+	}
+	return nil
+}
+
+// learn finds base and log of a later life once a complete cohort has shown what it has.
+func (s *Scheduler) learn() error {
+	if !s.cohort.complete() {
+		return nil
+	}
+	ledger, err := s.witness()
+	if err != nil {
+		return err
+	}
+	s.ledger = ledger
+	for _, m := range s.cohort.members() {
+		if m.trainer.Base != nil && !s.cfg.Unowned {
+			m.stateAt = ledger.CommittedBy(lastIndex(m.trainer.Log))
+		}
+		if m.stateAt > ledger.LastRollout() && !s.cfg.Unowned {
+			s.ledger = nil
+			return fmt.Errorf("%w: %s has weights of rollout %d, the ledger that was found ends at %d; pass state= of that checkpoint, or start fresh with state_at=-1", leases.ErrState, m.rank(), m.stateAt, ledger.LastRollout())
+		}
+		ledger.SkipTo(m.stateAt)
+	}
+	for _, m := range s.cohort.members() {
+		s.bringLog(m)
+	}
+	s.log(Info, "base learned", "next_rollout", ledger.LastRollout()+1, "timeline", ledger.Timeline(), "term", s.term)
+	if err := s.decide(); err != nil {
+		s.ledger = nil
+		return err
+	}
+	s.becomeKnown()
+	return nil
+}
+
+// witness chooses the best evidence of the run's account: the log that has every entry that was ever answered, else
+// state bytes from the checkpoint, else the word of all ranks that they start fresh.
+func (s *Scheduler) witness() (*leases.Ledger, error) {
+	var best *TrainerRole
+	var bestTerm leases.Term
+	var bestIndex uint64
+	var state []byte
+	at := int64(-1)
+	for _, m := range s.cohort.members() {
+		at = max(at, m.trainer.StateAt)
+		if m.trainer.State != nil && state == nil {
+			state = m.trainer.State
+		}
+		if m.trainer.Base == nil {
+			continue
+		}
+		term, index, err := leases.LastTerm(m.trainer.Base, m.trainer.Log)
+		if err != nil {
+			return nil, fmt.Errorf("base and log of %s: %w", m.rank(), err)
+		}
+		if best == nil || bestTerm.Less(term) || bestTerm == term && bestIndex < index {
+			best, bestTerm, bestIndex = m.trainer, term, index
+		}
+	}
+	if best != nil {
+		ledger, err := leases.Restore(s.cfg.params(), s.term, best.Base, best.Log)
+		if err == nil {
+			ledger.Start()
+		}
+		return ledger, err
+	}
+	if at >= 0 && state == nil {
+		state = s.cfg.State
+	}
+	if at >= 0 && state == nil {
+		return nil, fmt.Errorf("%w: the trainers say that their weights contain rollout %d and nobody has the run's base: no ledger can prove it; pass state= of that checkpoint, or start fresh with state_at=-1", leases.ErrState, at)
+	}
+	if at < 0 {
+		state = nil
+	}
+	return leases.New(s.cfg.params(), s.term, state)
+}
+
+// becomeKnown goes on with what waited for the base.
+func (s *Scheduler) becomeKnown() {
+	s.newTimeline()
+	for _, m := range s.workers {
+		inventory := m.inventory
+		m.inventory = nil
+		outcomes := map[uint64]leases.Handle{}
+		for _, h := range inventory {
+			if h.Outcome != nil {
+				outcomes[h.Receipt.Execution] = h.Outcome.Handle
+			}
+		}
+		for _, r := range s.reconcile(m, inventory) {
+			if handle, finished := outcomes[r.Execution]; finished {
+				s.release(r, handle)
+			} else {
+				s.emit(Cancel{Session: m.session, Receipt: r})
+			}
+		}
+	}
+	early := s.early
+	s.early = nil
+	for _, call := range early {
+		call.again()
+	}
+}
+
+func (s *Scheduler) newTimeline() {
+	version, _, _, _ := s.ledger.Announced()
+	s.emit(NewTimeline{Timeline: s.ledger.Timeline(), Version: version, LastRollout: s.ledger.LastRollout()})
+}
+
+// closeWindow ends the time in which inventories are adopted before the rest is replayed.
+func (s *Scheduler) closeWindow() {
+	if s.granting || s.ledger == nil || s.now < s.started+s.cfg.JoinWindow {
+		return
+	}
+	s.granting = true
+	s.log(Info, "join window over", "adopted", s.stats.Adopted, "live", s.ledger.Live())
+}
+
+// earlyCall waits for the base of a later life.
+type earlyCall struct {
+	ticket Ticket
+	again  func()
+}
+
+// later keeps a waiting call until the base is known; false when it is.
+func (s *Scheduler) later(t Ticket, again func()) bool {
+	if s.ledger != nil || s.dead != nil {
+		return false
+	}
+	s.early = append(s.early, earlyCall{t, again})
+	return true
+}
+
+// sameEntry reports whether a log has exactly this entry.
+func sameEntry(log []Entry, e Entry) bool {
+	i := sort.Search(len(log), func(i int) bool { return log[i].Index >= e.Index })
+	return i < len(log) && log[i].Index == e.Index && bytes.Equal(log[i].Bytes, e.Bytes)
+}

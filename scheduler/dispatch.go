@@ -1,0 +1,202 @@
+package scheduler
+
+import "outrider/leases"
+
+// pump carries the run as far as it goes after an event.
+func (s *Scheduler) pump() {
+	switch {
+	case s.dead != nil:
+		return
+	case s.closing != nil:
+		s.finishClose()
+	case s.ledger != nil:
+		for s.promote() || s.serveTakes() {
+		}
+		s.dispatch()
+		s.finishRun()
+	}
+	if s.cfg.Verify {
+		if err := s.Verify(); err != nil {
+			panic(err)
+		}
+	}
+}
+
+// promote gives waiting TERMINAL groups places in the buffer. It reports whether any moved.
+func (s *Scheduler) promote() bool {
+	moved := false
+	for s.waiting.first != nil {
+		if s.ledger.Count(leases.Completed)+s.ledger.Count(leases.Leased) >= s.limits.Completed {
+			if s.cfg.Policy.Full != FullEvict || s.buffer.top() == nil {
+				break
+			}
+			s.evict(s.buffer.top())
+			moved = true
+			continue
+		}
+		g := s.waiting.first
+		s.waiting.remove(g)
+		s.ledger.Complete(g)
+		s.buffer.push(g)
+		moved = true
+	}
+	return moved
+}
+
+// evict makes room in a full buffer: the exact reservation is settled before its place is free.
+func (s *Scheduler) evict(g *leases.Group) {
+	s.stats.Evicted++
+	oldest, newest, _ := g.Versions()
+	s.log(Info, "evicted", "group", g.ID(), "oldest_version", oldest, "newest_version", newest, "stale", s.stale(g))
+	if s.stale(g) {
+		s.settleStale(g)
+		return
+	}
+	s.takeOut(g)
+	s.requeue(g)
+}
+
+// stale reports whether a group is beyond the staleness bound at the announced version.
+func (s *Scheduler) stale(g *leases.Group) bool {
+	announced, _, _, _ := s.ledger.Announced()
+	return s.staleAt(g, announced)
+}
+
+func (s *Scheduler) staleAt(g *leases.Group, version int64) bool {
+	oldest, _, _ := g.Versions()
+	return s.cfg.Policy.MaxStaleness != NoBound && version-oldest > s.cfg.Policy.MaxStaleness
+}
+
+// settleStale settles a COMPLETED group that is beyond the bound by the policy.
+func (s *Scheduler) settleStale(g *leases.Group) {
+	s.takeOut(g)
+	s.stats.StaleSettled++
+	if s.cfg.Policy.Stale == StaleRequeue {
+		s.requeue(g)
+		return
+	}
+	s.releaseGroup(g)
+	s.unhold(g)
+	s.must(s.ledger.Discard("stale", s.ledger.Receipt(g)))
+}
+
+// takeOut removes a TERMINAL or COMPLETED group from the orders that it is in.
+func (s *Scheduler) takeOut(g *leases.Group) {
+	switch g.State() {
+	case leases.Terminal:
+		s.waiting.remove(g)
+	case leases.Completed:
+		s.buffer.remove(g)
+	}
+}
+
+// requeue returns a TERMINAL or COMPLETED group, already taken out, to the source by its receipt.
+func (s *Scheduler) requeue(g *leases.Group) {
+	s.stats.Requeued++
+	s.releaseGroup(g)
+	s.unhold(g)
+	s.must(s.ledger.Requeue(s.ledger.Receipt(g)))
+}
+
+// unhold takes a group off the list of its holder.
+func (s *Scheduler) unhold(g *leases.Group) {
+	if m := s.members[g.Worker()]; m != nil {
+		m.holding.remove(g)
+		s.checkDrained(m)
+	}
+}
+
+// dispatch reserves groups and gives them to workers until a bound is met.
+func (s *Scheduler) dispatch() {
+	if len(s.holds) > 0 || !s.granting {
+		return
+	}
+	gs := int64(s.cfg.GroupSize)
+	for s.ledger.Available() {
+		if s.cfg.Unowned {
+			if s.waiting.n > 0 {
+				return
+			}
+		} else if s.running.samples+gs > s.limits.Executing || s.ledger.Live() >= s.limits.Retained {
+			return
+		}
+		m := s.freest(false)
+		if m == nil && s.starving() {
+			if m = s.freest(true); m != nil {
+				s.overdraw(m)
+			}
+		}
+		if m == nil {
+			return
+		}
+		g := s.ledger.ReserveNext()
+		r := s.ledger.Dispatch(g, m.session)
+		s.begin(m, g, r)
+		s.stats.Dispatched++
+		s.emit(Grant{Session: m.session, Assignment: s.assignment(g, r)})
+	}
+}
+
+func (s *Scheduler) assignment(g *leases.Group, r leases.Receipt) Assignment {
+	return Assignment{Receipt: r, Row: s.cfg.Source.Row(g.ID()), GroupSize: s.cfg.GroupSize, Version: g.Charged()}
+}
+
+// freest returns the worker with the most free sample slots that may get a group, the earliest attached among equals.
+func (s *Scheduler) freest(overdraw bool) *member {
+	var best *member
+	for _, m := range s.workers {
+		if !s.eligible(m) || !overdraw && !s.bytesFree(m.host) {
+			continue
+		}
+		if best == nil || m.free() > best.free() {
+			best = m
+		}
+	}
+	return best
+}
+
+// eligible reports whether a worker may get a group: its slots are free, and its weights are the announced ones.
+func (s *Scheduler) eligible(m *member) bool {
+	if m.draining || !s.current(m) {
+		return false
+	}
+	// A worker smaller than a group runs one group at a time, in waves.
+	return m.free() >= int64(s.cfg.GroupSize) || m.charged == 0
+}
+
+// bytesFree reports whether a host has room for what its running groups and one more may write.
+func (s *Scheduler) bytesFree(h *host) bool {
+	if s.limits.Bytes == 0 || s.cfg.Unowned {
+		return true
+	}
+	return h.written+(h.running+1)*h.largest <= s.limits.Bytes
+}
+
+// starving reports whether a waiting take can be filled by nothing but a group that is yet to be reserved.
+func (s *Scheduler) starving() bool {
+	return len(s.takes) > 0 && s.running.live == 0 && s.waiting.n == 0 && s.buffer.n < s.takes[0].need
+}
+
+func (s *Scheduler) overdraw(m *member) {
+	s.stats.Overdrawn++
+	if s.stats.Overdrawn == 1 {
+		s.log(Warn, "bytes overdrawn for the oldest group that a waiting take needs; raise bytes", "host", m.host.name,
+			"written", m.host.written, "largest_group", m.host.largest, "bytes", s.limits.Bytes, "batch_groups", s.cfg.BatchGroups)
+	}
+}
+
+// finishRun ends a finite run when everything has settled.
+func (s *Scheduler) finishRun() {
+	if !s.ledger.Exhausted() || len(s.replicating) > 0 {
+		return
+	}
+	for _, t := range s.takes {
+		t.fail(s, s.endOfRun())
+	}
+	s.takes = nil
+	if !s.ended {
+		s.ended = true
+		s.logBooks("end of run")
+		s.emit(Ended{Err: leases.ErrEndOfRun})
+	}
+}

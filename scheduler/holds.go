@@ -1,0 +1,138 @@
+package scheduler
+
+import (
+	"fmt"
+	"slices"
+
+	"outrider/leases"
+)
+
+// hold keeps new reservations and new leases out.
+type hold struct {
+	id      HoldID
+	session leases.Session
+	reason  string
+	// frontier is the last execution that had begun when the hold was taken.
+	frontier uint64
+	waiters  []Ticket
+}
+
+// Hold keeps new reservations and new leases out until Release or the end of the session. The same session and
+// reason get the same hold while it is held. Errors: ErrClosed, ErrRefused.
+func (s *Scheduler) Hold(session leases.Session, reason string) (HoldID, error) {
+	if s.dead != nil {
+		return 0, s.dead
+	}
+	for _, h := range s.holds {
+		if h.session == session && h.reason == reason && (s.update == nil || s.update.hold != h) {
+			return h.id, nil
+		}
+	}
+	h, err := s.acquire(session, reason)
+	if err != nil {
+		return 0, err
+	}
+	return h.id, nil
+}
+
+func (s *Scheduler) acquire(session leases.Session, reason string) (*hold, error) {
+	if s.closing != nil {
+		return nil, fmt.Errorf("%w: the run is closing", leases.ErrClosed)
+	}
+	if s.members[session] == nil {
+		return nil, fmt.Errorf("%w: session %s holds without being attached; attach first", leases.ErrRefused, session)
+	}
+	s.nextHold++
+	h := &hold{id: HoldID(s.term.Number<<40 | uint64(s.nextHold)), session: session, reason: reason, frontier: s.running.seq}
+	s.holds = append(s.holds, h)
+	s.log(Info, "hold", "hold", h.id, "reason", reason, "executing", s.running.live)
+	return h, nil
+}
+
+func (s *Scheduler) findHold(id HoldID) (*hold, error) {
+	for _, h := range s.holds {
+		if h.id == id {
+			return h, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: hold %d is not held (released, recorded, or of a former life of the owner); take a new one", leases.ErrStale, id)
+}
+
+// over reports whether everything that ran when the hold was taken has ended. It does not wait for a place in a full
+// buffer: a finished group is over.
+func (s *Scheduler) over(h *hold) bool {
+	return s.running.first == nil || s.running.first.seq > h.frontier
+}
+
+// Frontier waits until what ran when the hold was taken has ended. Answer: the HoldID. Errors: ErrStale.
+func (s *Scheduler) Frontier(t Ticket, id HoldID) {
+	if s.dead != nil {
+		s.answer(t, nil, s.dead)
+		return
+	}
+	h, err := s.findHold(id)
+	if err != nil {
+		s.answer(t, nil, err)
+		return
+	}
+	h.waiters = append(h.waiters, t)
+	s.checkFrontiers()
+}
+
+// CancelFrontier ends a wait; hold and frontier are unaffected.
+func (s *Scheduler) CancelFrontier(t Ticket) {
+	for _, h := range s.holds {
+		if i := slices.Index(h.waiters, t); i >= 0 {
+			h.waiters = slices.Delete(h.waiters, i, i+1)
+			s.answer(t, nil, fmt.Errorf("%w: the wait for the frontier of hold %d was cancelled", leases.ErrClosed, h.id))
+			return
+		}
+	}
+}
+
+// checkFrontiers answers whose frontier has ended.
+func (s *Scheduler) checkFrontiers() {
+	for _, h := range s.holds {
+		if !s.over(h) {
+			continue
+		}
+		for _, t := range h.waiters {
+			s.answer(t, h.id, nil)
+		}
+		h.waiters = nil
+	}
+	if s.update != nil {
+		s.startUpdate()
+	}
+}
+
+// Release ends a hold. An update's hold released without Record is a failed update. Errors: ErrStale (not held).
+func (s *Scheduler) Release(id HoldID) error {
+	if s.dead != nil {
+		return s.dead
+	}
+	h, err := s.findHold(id)
+	if err != nil {
+		return err
+	}
+	s.endHold(h, fmt.Errorf("%w: hold %d was released", leases.ErrStale, id))
+	s.pump()
+	return nil
+}
+
+// endHold takes a hold away; who still waits on it is told err.
+func (s *Scheduler) endHold(h *hold, err error) {
+	s.holds = slices.DeleteFunc(s.holds, func(o *hold) bool { return o == h })
+	for _, t := range h.waiters {
+		s.answer(t, nil, err)
+	}
+	h.waiters = nil
+	if u := s.update; u != nil && u.hold == h {
+		s.update = nil
+		u.fail(s, err)
+		if !u.recorded {
+			s.log(Warn, "update ended without being recorded", "version", u.version, "reason", err)
+		}
+	}
+	s.log(Info, "hold over", "hold", h.id, "reason", h.reason)
+}

@@ -1,0 +1,228 @@
+package scheduler
+
+import (
+	"fmt"
+
+	"outrider/leases"
+)
+
+// Publish fixes the publication of a lease. Publishing the same again gives the same; publishing something else
+// is refused unless the cohort has changed since. Errors: ErrStale, ErrUnknown, ErrRefused, ErrConflict, ErrCohortChanged.
+func (s *Scheduler) Publish(admission uint64, p PublishRequest) (Publication, error) {
+	if err := s.openErr(); err != nil {
+		return Publication{}, err
+	}
+	if s.cfg.Unowned {
+		f, err := s.final(admission)
+		if err != nil {
+			return Publication{}, err
+		}
+		return leases.NewPublication(admission, f.answer.Rollout, s.ledger.Timeline(), p), nil
+	}
+	if p.Generation < s.cohort.generation {
+		return Publication{}, fmt.Errorf("%w: admission %d is to be published to generation %d, the cohort is of generation %d; publish it to that", leases.ErrCohortChanged, admission, p.Generation, s.cohort.generation)
+	}
+	lease, err := s.openLease(admission)
+	if err != nil {
+		return Publication{}, err
+	}
+	changed := lease.Publication() != nil && lease.State() != leases.LeaseCommitting && s.changed(lease) != nil
+	published, err := s.ledger.Publish(admission, p, changed)
+	if err != nil {
+		return Publication{}, err
+	}
+	return *published, nil
+}
+
+// changed says which rank of a published lease is not the one any more that it was published to or admitted by.
+func (s *Scheduler) changed(lease *leases.Lease) error {
+	if p := lease.Publication(); p.Request.Generation < s.cohort.generation {
+		return fmt.Errorf("%w: admission %d was published to generation %d, the cohort is of generation %d; publish it again or roll it back", leases.ErrCohortChanged, lease.Admission, p.Request.Generation, s.cohort.generation)
+	}
+	for _, session := range lease.Admitted() {
+		if m := s.members[session]; m == nil || m.trainer == nil {
+			return fmt.Errorf("%w: session %s, which admitted admission %d of rollout %d, is gone; publish it again or roll it back", leases.ErrCohortChanged, session, lease.Admission, lease.Rollout)
+		}
+	}
+	return nil
+}
+
+// Admit records one rank's admission; repeating it is harmless.
+// Errors: ErrStale, ErrUnknown, ErrRefused (other digest, foreign rank), ErrCohortChanged.
+func (s *Scheduler) Admit(a AdmitRequest) error {
+	if err := s.openErr(); err != nil {
+		return err
+	}
+	if s.cfg.Unowned {
+		_, err := s.final(a.Admission)
+		return err
+	}
+	rank := leases.Rank{Role: a.Role, Rank: a.Rank}
+	m := s.members[a.Session]
+	if m == nil || m.trainer == nil || m.rank() != rank {
+		return fmt.Errorf("%w: session %s is not attached as %s", leases.ErrRefused, a.Session, rank)
+	}
+	return s.ledger.Admit(a)
+}
+
+// Commit waits until every admitted rank has the entry in its log. Answer: LeaseStatus with LeaseCommitted; also for
+// a commit that was answered before. Errors: ErrStale (rolled back or void: take again), ErrUnknown, ErrNotAdmitted,
+// ErrCohortChanged, ErrConflict (a lower rollout is open), ErrLost.
+func (s *Scheduler) Commit(t Ticket, admission uint64) {
+	if s.later(t, func() { s.Commit(t, admission) }) {
+		return
+	}
+	if err := s.commit(t, admission); err != nil {
+		s.answer(t, nil, err)
+	}
+	s.pump()
+}
+
+func (s *Scheduler) commit(t Ticket, admission uint64) error {
+	if s.dead != nil {
+		return s.dead
+	}
+	if s.cfg.Unowned {
+		f, err := s.final(admission)
+		if err != nil {
+			return err
+		}
+		s.answer(t, LeaseStatus{Admission: admission, Rollout: f.answer.Rollout, State: LeaseCommitted}, nil)
+		s.dropFinal(f.answer.Rollout)
+		return nil
+	}
+	lease, status, err := s.ledger.FindLease(admission)
+	switch {
+	case err != nil:
+		return err
+	case lease == nil && status.State == LeaseCommitted:
+		s.answer(t, status, nil)
+		return nil
+	case lease == nil:
+		return s.ledger.Settlement(status)
+	case lease.State() == leases.LeaseCommitting:
+		for _, r := range s.replicating {
+			if r.lease == lease {
+				r.tickets = append(r.tickets, t)
+			}
+		}
+		return nil
+	case s.closing != nil:
+		return fmt.Errorf("%w: the run is closing", leases.ErrClosed)
+	case lease.Publication() != nil:
+		if err := s.changed(lease); err != nil {
+			return err
+		}
+	}
+	lease, entry, err := s.ledger.StartCommit(admission)
+	if err != nil {
+		return err
+	}
+	r := &replication{entry: entry, lease: lease, tickets: []Ticket{t}}
+	r.done = func() { s.finishCommit(r) }
+	s.replicate(r)
+	return nil
+}
+
+// finishCommit acknowledges a lease whose entry every admitted rank has, and frees what its groups held.
+func (s *Scheduler) finishCommit(r *replication) {
+	lease := r.lease
+	admitted, rollout := lease.Admitted(), lease.Rollout
+	announced, _, _, _ := s.ledger.Announced()
+	for _, g := range lease.Groups {
+		oldest, _, _ := g.Versions()
+		s.consumed(announced - oldest)
+		s.releaseGroup(g)
+		s.unhold(g)
+	}
+	s.ledger.FinishCommit(lease)
+	for _, session := range admitted {
+		if m := s.members[session]; m != nil {
+			m.stateAt = rollout
+		}
+	}
+	s.emit(Committed{Sessions: admitted, Admission: lease.Admission, Rollout: rollout})
+	s.log(Info, "committed", "rollout", rollout, "admission", lease.Admission)
+	for _, t := range r.tickets {
+		s.answer(t, lease.Status(), nil)
+	}
+}
+
+// consumed counts one trained group's staleness, in versions.
+func (s *Scheduler) consumed(staleness int64) {
+	s.stats.StalenessSum += staleness
+	s.stats.StalenessCount++
+	s.stats.StalenessMax = max(s.stats.StalenessMax, staleness)
+}
+
+// Rollback returns every group of a lease to the source. The answer is the recorded state of the lease: a committed
+// one stays committed. Errors: ErrUnknown, ErrConflict while it is COMMITTING.
+func (s *Scheduler) Rollback(admission uint64, reason string) (LeaseStatus, error) {
+	if err := s.readyErr(); err != nil {
+		return LeaseStatus{}, err
+	}
+	if s.cfg.Unowned {
+		f, err := s.final(admission)
+		if err != nil {
+			return LeaseStatus{}, err
+		}
+		s.dropFinal(f.answer.Rollout)
+		return LeaseStatus{Admission: admission, Rollout: f.answer.Rollout, State: LeaseCommitted}, nil
+	}
+	lease, status, err := s.ledger.FindLease(admission)
+	if err != nil || lease == nil {
+		return status, err
+	}
+	if lease.State() == leases.LeaseCommitting {
+		return status, fmt.Errorf("%w: admission %d of rollout %d is COMMITTING; its commit decides", leases.ErrConflict, admission, lease.Rollout)
+	}
+	s.rollback(lease, reason, nil)
+	s.pump()
+	return lease.Status(), nil
+}
+
+// rollback returns a lease's groups to the source. cause, when not nil, is what later calls on it are told.
+func (s *Scheduler) rollback(lease *leases.Lease, reason string, cause error) {
+	s.giveBack(lease)
+	to := append([]leases.Session{lease.Holder}, lease.Admitted()...)
+	s.dropRefill(lease, reason)
+	s.ledger.Rollback(lease, reason, cause)
+	s.log(Info, "rolled back", "rollout", lease.Rollout, "admission", lease.Admission, "reason", reason)
+	s.emit(Revoked{Sessions: to, Admission: lease.Admission, Rollout: lease.Rollout, Err: cause})
+}
+
+// dropRefill ends a wait for groups in place of discarded ones.
+func (s *Scheduler) dropRefill(lease *leases.Lease, reason string) {
+	for i, t := range s.takes {
+		if t.refill == lease {
+			t.fail(s, fmt.Errorf("%w: admission %d of rollout %d was rolled back (%s); take the rollout again", leases.ErrStale, lease.Admission, lease.Rollout, reason))
+			s.takes = append(s.takes[:i], s.takes[i+1:]...)
+			return
+		}
+	}
+}
+
+// giveBack frees the data of a lease's groups: they are about to go back to the source.
+func (s *Scheduler) giveBack(lease *leases.Lease) {
+	for _, g := range lease.Groups {
+		s.stats.Requeued++
+		s.releaseGroup(g)
+		s.unhold(g)
+	}
+}
+
+// LeaseStatus answers what became of a lease. Errors: ErrUnknown (older than the retained history, or never given).
+func (s *Scheduler) LeaseStatus(admission uint64) (LeaseStatus, error) {
+	if err := s.readyErr(); err != nil {
+		return LeaseStatus{}, err
+	}
+	if s.cfg.Unowned {
+		f, err := s.final(admission)
+		if err != nil {
+			return LeaseStatus{}, err
+		}
+		return LeaseStatus{Admission: admission, Rollout: f.answer.Rollout, State: LeaseCommitted}, nil
+	}
+	_, status, err := s.ledger.FindLease(admission)
+	return status, err
+}

@@ -1,0 +1,110 @@
+package scheduler
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"outrider/leases"
+)
+
+const (
+	defaultJoinWindow = 5 * time.Second
+	defaultCloseGrace = 10 * time.Second
+	defaultAttempts   = 3
+	// failedShare of a finite source may fail before the run ends.
+	failedShare = 100
+)
+
+// complete fills in what was left out and refuses what cannot work, all problems at once.
+func (c *Config) complete() error {
+	if c.Prefetch == 0 {
+		c.Prefetch = 1
+	}
+	c.Prefetch = max(c.Prefetch, 0)
+	if c.Policy.MaxAttempts == 0 {
+		c.Policy.MaxAttempts = defaultAttempts
+	}
+	if c.Policy.MaxFailed == 0 {
+		c.Policy.MaxFailed = max(1, c.Source.Len*max(1, c.Source.Epochs)/failedShare)
+	}
+	if c.JoinWindow == 0 {
+		c.JoinWindow = defaultJoinWindow
+	}
+	if c.CloseGrace == 0 {
+		c.CloseGrace = defaultCloseGrace
+	}
+	problems := c.params().Problems()
+	say := func(bad bool, format string, args ...any) {
+		if bad {
+			problems = append(problems, fmt.Sprintf(format, args...))
+		}
+	}
+	l, p, gs := c.Limits, c.Policy, int64(max(c.GroupSize, 1))
+	least := int64(max(c.BatchGroups, 1)) * int64(1+c.Prefetch)
+	say(c.BatchGroups < 1, "batch_groups=%d; it must be at least 1", c.BatchGroups)
+	for _, n := range []struct {
+		name  string
+		value int64
+	}{{"executing", l.Executing}, {"retained", l.Retained}, {"completed", l.Completed}, {"bytes", l.Bytes}} {
+		say(n.value < 0, "%s=%d is negative; leave it out or give a positive number", n.name, n.value)
+	}
+	say(l.Executing > 0 && l.Executing < gs, "executing=%d samples is below group_size=%d: no group could ever run; raise executing to at least %d", l.Executing, gs, gs)
+	if !c.Unowned {
+		say(l.Completed > 0 && l.Completed < least, "completed=%d groups is below batch_groups=%d × (1 + %d prefetched leases): a batch could never be filled; raise completed to at least %d", l.Completed, c.BatchGroups, c.Prefetch, least)
+		say(l.Retained > 0 && l.Retained < max(l.Completed, least), "retained=%d groups is below completed=%d; raise retained to at least %d", l.Retained, max(l.Completed, least), max(l.Completed, least))
+	} else {
+		say(l.Completed > 0 && l.Completed < int64(c.BatchGroups), "completed=%d groups is below batch_groups=%d: a batch could never be filled; raise completed to at least %d", l.Completed, c.BatchGroups, c.BatchGroups)
+	}
+	say(p.MaxStaleness < NoBound, "max_staleness=%d; it must be at least 0, or left out for no bound", p.MaxStaleness)
+	say(p.MaxAttempts < 1, "max_attempts=%d; it must be at least 1", p.MaxAttempts)
+	say(p.MaxAttempts > 255, "max_attempts=%d; it must be at most 255", p.MaxAttempts)
+	say(p.MaxFailed < 0, "max_failed=%d; it must be at least 1", p.MaxFailed)
+	say(p.Submission > ByGroup || p.Order > LIFO || p.Stale > StaleDrop || p.Full > FullEvict, "policy %+v has a value that does not exist", p)
+	say(c.JoinWindow < 0 || c.CloseGrace < 0, "join_window=%s, close_grace=%s; neither can be negative", c.JoinWindow, c.CloseGrace)
+	say(c.Owner == 0, "the owner's session is 0; it must be a random number")
+	if len(problems) > 0 {
+		return fmt.Errorf("%w: %s", leases.ErrConfig, strings.Join(problems, "; "))
+	}
+	return nil
+}
+
+func (c *Config) params() leases.Params {
+	return leases.Params{Source: c.Source, GroupSize: c.GroupSize, Unowned: c.Unowned}
+}
+
+// derive computes the limits that hold with slots sample slots attached. What is not given follows from what is:
+//
+//	executing = max(group_size, the workers' slots)
+//	completed = batch_groups × (2 + prefetch): leased batches, and one that assembles; not above a given retained
+//	retained  = completed + 2 × ceil(executing / group_size): as many groups again wait for their last sample
+func (c *Config) derive(slots int64) Limits {
+	l, gs := c.Limits, int64(c.GroupSize)
+	if l.Executing == 0 {
+		l.Executing = max(gs, slots)
+	}
+	if l.Completed == 0 {
+		l.Completed = int64(c.BatchGroups) * int64(2+c.Prefetch)
+		if l.Retained > 0 {
+			l.Completed = min(l.Completed, l.Retained)
+		}
+	}
+	if l.Retained == 0 {
+		l.Retained = l.Completed + 2*((l.Executing+gs-1)/gs)
+	}
+	return l
+}
+
+// relimit derives the limits anew when slots came or went.
+func (s *Scheduler) relimit() {
+	slots := int64(0)
+	for _, m := range s.workers {
+		slots += max(int64(m.worker.Slots), int64(s.cfg.GroupSize))
+	}
+	s.limits = s.cfg.derive(slots)
+	if slots > 0 && !s.saidLimits {
+		s.saidLimits = true
+		s.log(Info, "limits", "executing", s.limits.Executing, "retained", s.limits.Retained, "completed", s.limits.Completed,
+			"bytes", s.limits.Bytes, "given", fmt.Sprintf("%+v", s.cfg.Limits), "slots", slots)
+	}
+}

@@ -1,0 +1,235 @@
+package scheduler
+
+import (
+	"fmt"
+	"slices"
+
+	"outrider/leases"
+)
+
+// member is one attached session.
+type member struct {
+	session leases.Session
+	name    string
+	host    *host
+	worker  *WorkerRole
+	trainer *TrainerRole
+
+	// Worker.
+	charged  int64 // samples of its executions that are not proven over
+	holding  holderList
+	draining bool
+	drained  bool // said so
+	// inventory waits for the base of a later life.
+	inventory []Held
+	// confirmed is the version that it confirmed last, in the timeline confirmedIn; zero when it never did.
+	confirmed   int64
+	confirmedIn leases.Timeline
+	digest      []byte
+	// suspect is set from the moment that weights were sent to it until it confirms again.
+	suspect bool
+
+	// Trainer.
+	stateAt int64
+	// decided is set once its state_at has been weighed in a complete cohort.
+	decided bool
+	// appended is the last entry up to which its log is known to equal the run's.
+	appended uint64
+}
+
+// free is how many more samples the worker could run; negative when slots were taken away.
+func (m *member) free() int64 { return int64(m.worker.Slots) - m.charged }
+
+func (m *member) engine() bool { return m.worker != nil && m.worker.Engine }
+
+// host is one machine's share of the byte bound.
+type host struct {
+	name             string
+	members          int
+	written, running int64 // bytes; executions that may write
+	largest          int64 // bytes of the largest group seen here
+}
+
+func (h *host) wrote(n int64) {
+	h.written += n
+	h.largest = max(h.largest, n)
+}
+
+// BytesReleased says that n bytes of data were freed on a host: each byte once, by whoever freed it last. Data that
+// ended with its worker's session is counted off by Detach.
+func (s *Scheduler) BytesReleased(name string, n int64) {
+	if h := s.hosts[name]; h != nil && s.dead == nil {
+		h.written = max(0, h.written-n)
+		s.pump()
+	}
+}
+
+// Attach joins a member, or joins it again after a cut: attaching twice is harmless.
+// Errors: ErrReplaced (this owner ends), ErrState (weights that no ledger can prove), ErrConflict (ranks disagree),
+// ErrCohortChanged (a lower generation), ErrRefused, ErrClosed, ErrConfig.
+func (s *Scheduler) Attach(in Member) (Welcome, error) {
+	if s.dead != nil {
+		return Welcome{}, s.dead
+	}
+	if err := s.compareTerms(in); err != nil {
+		return Welcome{}, err
+	}
+	if s.closing != nil && s.members[in.Session] == nil {
+		return Welcome{}, fmt.Errorf("%w: the run is closing", leases.ErrClosed)
+	}
+	if err := in.check(); err != nil {
+		return Welcome{}, err
+	}
+	m := s.join(in)
+	var void []leases.Receipt
+	if in.Trainer != nil {
+		if err := s.attachTrainer(m, in.Trainer); err != nil {
+			s.leave(m, "refused")
+			s.pump()
+			return Welcome{}, err
+		}
+	}
+	if in.Worker != nil {
+		void = s.attachWorker(m, in.Worker)
+	}
+	s.log(Info, "attached", "session", m.session, "name", m.name, "host", m.host.name, "worker", in.Worker != nil, "trainer", in.Trainer != nil)
+	w := s.welcome()
+	w.Void = void
+	s.pump()
+	return w, nil
+}
+
+func (in Member) check() error {
+	switch {
+	case in.Session == 0:
+		return fmt.Errorf("%w: session 0 is nobody; choose a random one", leases.ErrConfig)
+	case in.Worker != nil && in.Worker.Slots < 1:
+		return fmt.Errorf("%w: worker %s has slots=%d; it must have at least 1", leases.ErrConfig, in.Name, in.Worker.Slots)
+	case in.Trainer != nil && (in.Trainer.Role == "" || in.Trainer.WorldSize < 1 || in.Trainer.Rank < 0 || in.Trainer.Rank >= in.Trainer.WorldSize):
+		return fmt.Errorf("%w: trainer %s is role=%q rank=%d of world_size=%d; ranks are 0 to world_size-1 of a named role", leases.ErrConfig, in.Name, in.Trainer.Role, in.Trainer.Rank, in.Trainer.WorldSize)
+	case in.Trainer != nil && (in.Trainer.StateAt < -1 || in.Trainer.Generation < 0):
+		return fmt.Errorf("%w: trainer %s has state_at=%d, generation=%d; state_at is at least -1, generation at least 0", leases.ErrConfig, in.Name, in.Trainer.StateAt, in.Trainer.Generation)
+	}
+	return nil
+}
+
+// compareTerms raises this owner's term above what a member knows, or finds that this owner was replaced.
+func (s *Scheduler) compareTerms(in Member) error {
+	known := in.KnownTerm
+	switch {
+	case known == (leases.Term{}) || known == s.term:
+		return nil
+	case in.LookedUp && known.Number >= s.term.Number:
+		s.term = leases.Term{Number: known.Number + 1, Session: s.cfg.Owner}
+		if s.ledger != nil {
+			s.ledger.RaiseTerm(s.term)
+		}
+		s.log(Info, "term raised", "term", s.term, "known", known, "member", in.Session)
+		s.emit(NewTerm{Term: s.term})
+	case s.term.Less(known):
+		err := fmt.Errorf("%w: member %s knows term %s, this owner has %s: it must end", leases.ErrReplaced, in.Session, known, s.term)
+		s.die(err)
+		return err
+	}
+	return nil
+}
+
+// join files a session, or updates what it says of itself.
+func (s *Scheduler) join(in Member) *member {
+	m := s.members[in.Session]
+	if m == nil {
+		m = &member{session: in.Session}
+		s.members[in.Session] = m
+		s.order = append(s.order, m)
+	}
+	if m.host == nil || m.host.name != in.Host {
+		h := s.hosts[in.Host]
+		if h == nil {
+			h = &host{name: in.Host}
+			s.hosts[in.Host] = h
+		}
+		h.members++
+		m.host = h
+	}
+	m.name = in.Name
+	return m
+}
+
+func (s *Scheduler) welcome() Welcome {
+	w := Welcome{Term: s.term, GroupSize: s.cfg.GroupSize, BatchGroups: s.cfg.BatchGroups, Unowned: s.cfg.Unowned, Recovering: s.ledger == nil}
+	if s.ledger != nil {
+		w.Timeline, w.NextRollout = s.ledger.Timeline(), s.ledger.LastRollout()+1
+		w.Announced, _, _, _ = s.ledger.Announced()
+	}
+	return w
+}
+
+// Detach says that a session is lost: what it ran or held alone is replayed, its leases before commit roll back,
+// its holds are released. Unknown sessions are ignored.
+func (s *Scheduler) Detach(session leases.Session, reason string) {
+	m := s.members[session]
+	if m == nil || s.dead != nil {
+		return
+	}
+	s.log(Info, "detached", "session", session, "name", m.name, "reason", reason)
+	s.leave(m, reason)
+	s.pump()
+}
+
+// leave takes a member out and settles what depended on it.
+func (s *Scheduler) leave(m *member, reason string) {
+	delete(s.members, m.session)
+	same := func(o *member) bool { return o == m }
+	s.order = slices.DeleteFunc(s.order, same)
+	s.workers = slices.DeleteFunc(s.workers, same)
+	if m.worker != nil {
+		s.loseWork(m)
+		s.relimit()
+	}
+	if m.trainer != nil {
+		s.cohort.remove(m)
+	}
+	s.loseConsumer(m, reason)
+	if m.host.members--; m.host.members == 0 {
+		delete(s.hosts, m.host.name)
+	}
+	s.trainerLost(m)
+	s.checkFrontiers()
+}
+
+// expel ends an attached member's session from this side.
+func (s *Scheduler) expel(m *member, err error) {
+	s.log(Warn, "expelled", "session", m.session, "name", m.name, "error", err)
+	s.emit(Expel{Session: m.session, Err: err})
+	s.leave(m, err.Error())
+}
+
+// loseConsumer ends a member's waiting takes, its leases before commit and its holds.
+func (s *Scheduler) loseConsumer(m *member, reason string) {
+	gone := fmt.Errorf("%w: session %s ended (%s)", leases.ErrLost, m.session, reason)
+	s.takes = slices.DeleteFunc(s.takes, func(t *take) bool {
+		if t.session == m.session {
+			t.fail(s, gone)
+			return true
+		}
+		return false
+	})
+	if s.ledger != nil {
+		for _, lease := range s.ledger.OpenLeases() {
+			if lease.Holder == m.session && lease.State() != leases.LeaseCommitting {
+				s.rollback(lease, fmt.Sprintf("its holder %s ended: %s", m.session, reason), nil)
+			}
+		}
+	}
+	for rollout, f := range s.finals {
+		if f.Holder == m.session {
+			s.dropFinal(rollout)
+		}
+	}
+	for _, h := range slices.Clone(s.holds) {
+		if h.session == m.session {
+			s.log(Info, "hold released: its session ended", "hold", h.id, "reason", h.reason)
+			s.endHold(h, gone)
+		}
+	}
+}

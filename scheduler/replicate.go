@@ -1,0 +1,143 @@
+package scheduler
+
+import (
+	"fmt"
+	"slices"
+
+	"outrider/leases"
+)
+
+// replication is one log entry on its way to the trainers' sidecars. It is decided when every rank that must have it
+// has it; then, and only then, what depends on it is answered.
+type replication struct {
+	entry Entry
+	// lease is set for a commit: then the ranks that admitted must have the entry, and one that is lost meanwhile
+	// leaves the commit in doubt until its rank attaches again. Else every rank attached at the start must.
+	lease   *leases.Lease
+	waiting map[leases.Rank]leases.Session
+	has     int // ranks of a commit that have it
+	lacks   int // ranks of a commit that came back without it
+	tickets []Ticket
+	done    func()
+}
+
+func (r *replication) fail(s *Scheduler, err error) {
+	for _, t := range r.tickets {
+		s.answer(t, nil, err)
+	}
+}
+
+// replicate sends an entry to every trainer and waits for those that count.
+func (s *Scheduler) replicate(r *replication) {
+	var to []leases.Session
+	r.waiting = map[leases.Rank]leases.Session{}
+	for _, m := range s.cohort.members() {
+		to = append(to, m.session)
+		if r.lease == nil || slices.Contains(r.lease.Admitted(), m.session) {
+			r.waiting[m.rank()] = m.session
+		}
+	}
+	s.replicating = append(s.replicating, r)
+	if len(to) > 0 {
+		s.emit(Append{Sessions: to, Entry: r.entry})
+	}
+	s.settleReplications()
+}
+
+// Appended says that a trainer's log has the entry with this index.
+func (s *Scheduler) Appended(session leases.Session, index uint64) {
+	if s.dead != nil {
+		return
+	}
+	if m := s.members[session]; m != nil && m.trainer != nil {
+		m.appended = max(m.appended, index)
+	}
+	for _, r := range s.replicating {
+		if r.entry.Index != index {
+			continue
+		}
+		for rank, by := range r.waiting {
+			if by == session {
+				delete(r.waiting, rank)
+				r.has++
+				break
+			}
+		}
+	}
+	s.settleReplications()
+	s.pump()
+}
+
+// settleReplications decides what can be decided, in the order of the log.
+func (s *Scheduler) settleReplications() {
+	for len(s.replicating) > 0 && len(s.replicating[0].waiting) == 0 {
+		r := s.replicating[0]
+		s.replicating = s.replicating[1:]
+		if r.lease != nil && r.has == 0 {
+			s.voidCommit(r, "its ranks were lost before any of them had the entry")
+			continue
+		}
+		r.done()
+	}
+}
+
+// settleDoubts weighs what a rank that attaches says about a commit that waits for it.
+func (s *Scheduler) settleDoubts(m *member) {
+	for _, r := range slices.Clone(s.replicating) {
+		by, waits := r.waiting[m.rank()]
+		if !waits {
+			continue
+		}
+		switch {
+		case sameEntry(m.trainer.Log, r.entry):
+			delete(r.waiting, m.rank())
+			r.has++
+		case by != m.session:
+			// Another process: what was admitted is not in its hands.
+			delete(r.waiting, m.rank())
+			r.lacks++
+		}
+	}
+	s.settleReplications()
+}
+
+// trainerLost frees what need not wait for a lost rank. A commit that it admitted stays in doubt: the rank may only be
+// slow to come back, with the entry in its log.
+func (s *Scheduler) trainerLost(m *member) {
+	if m.trainer == nil {
+		return
+	}
+	for _, r := range s.replicating {
+		if r.lease == nil {
+			delete(r.waiting, m.rank())
+		}
+	}
+	s.settleReplications()
+}
+
+// failReplications gives up what waits for ranks that will not have it: a commit that a rank has stays committed.
+func (s *Scheduler) failReplications(err error) {
+	waiting := s.replicating
+	s.replicating = nil
+	for _, r := range waiting {
+		if r.lease != nil && r.has == 0 {
+			s.voidCommit(r, err.Error())
+		} else {
+			r.done()
+		}
+	}
+}
+
+// voidCommit rolls a COMMITTING lease back: no log of the cohort has its entry.
+func (s *Scheduler) voidCommit(r *replication, reason string) {
+	lease := r.lease
+	s.giveBack(lease)
+	entry := s.ledger.VoidCommit(lease, reason)
+	var to []leases.Session
+	for _, m := range s.cohort.members() {
+		to = append(to, m.session)
+	}
+	s.emit(Append{Sessions: to, Entry: entry})
+	s.log(Warn, "commit void", "rollout", lease.Rollout, "admission", lease.Admission, "reason", reason)
+	r.fail(s, fmt.Errorf("%w: admission %d of rollout %d was rolled back: %s; take the rollout again", leases.ErrStale, lease.Admission, lease.Rollout, reason))
+}

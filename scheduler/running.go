@@ -1,0 +1,213 @@
+package scheduler
+
+import (
+	"fmt"
+
+	"outrider/leases"
+)
+
+// running is one execution that is charged to its worker until it is proven over: by its terminal report or by
+// the loss of the worker. Its group may have gone elsewhere before.
+type running struct {
+	receipt leases.Receipt
+	// group is nil when the receipt is void.
+	group *leases.Group
+	m     *member
+	// charged is how many samples still count against the worker's slots and the executing bound.
+	charged int64
+	// seq orders executions by when they started here; frontiers compare it.
+	seq        uint64
+	prev, next *running
+}
+
+// runningSet holds all executions, oldest first.
+type runningSet struct {
+	byID        map[uint64]*running
+	first, last *running
+	seq         uint64
+	samples     int64 // sum of charged
+	live        int   // those whose group is not nil
+}
+
+func (s *Scheduler) begin(m *member, g *leases.Group, r leases.Receipt) *running {
+	set := &s.running
+	set.seq++
+	e := &running{receipt: r, group: g, m: m, charged: int64(s.cfg.GroupSize), seq: set.seq, prev: set.last}
+	if set.last != nil {
+		set.last.next = e
+	} else {
+		set.first = e
+	}
+	set.last = e
+	set.byID[r.Execution] = e
+	set.samples += e.charged
+	m.charged += e.charged
+	m.host.running++
+	if g != nil {
+		set.live++
+	}
+	return e
+}
+
+// end takes an execution off its worker's account.
+func (s *Scheduler) end(e *running) {
+	set := &s.running
+	s.uncharge(e, 0)
+	if e.prev != nil {
+		e.prev.next = e.next
+	} else {
+		set.first = e.next
+	}
+	if e.next != nil {
+		e.next.prev = e.prev
+	} else {
+		set.last = e.prev
+	}
+	delete(set.byID, e.receipt.Execution)
+	e.m.host.running--
+	if e.group != nil {
+		set.live--
+	}
+	s.checkDrained(e.m)
+}
+
+// uncharge leaves charged samples on the account.
+func (s *Scheduler) uncharge(e *running, charged int64) {
+	s.running.samples -= e.charged - charged
+	e.m.charged -= e.charged - charged
+	e.charged = charged
+}
+
+// void takes the group from an execution that goes on: its receipt means nothing any more.
+func (s *Scheduler) void(e *running) {
+	if e.group != nil {
+		e.group = nil
+		s.running.live--
+		s.emit(Cancel{Session: e.m.session, Receipt: e.receipt})
+	}
+}
+
+// SampleDone says that done of the execution's slots have ended so far (a total, so a repeated message is harmless).
+// Errors: ErrStale, ErrRefused (more than the group size).
+func (s *Scheduler) SampleDone(r leases.Receipt, done int) error {
+	if err := s.closedErr(); err != nil {
+		return err
+	}
+	if done < 0 || done > s.cfg.GroupSize {
+		return fmt.Errorf("%w: %s: %d samples are reported done, the group has %d", leases.ErrRefused, r, done, s.cfg.GroupSize)
+	}
+	if s.ledger == nil {
+		if h := s.pendingHeld(r); h != nil {
+			h.Done = max(h.Done, done)
+			return nil
+		}
+	}
+	e := s.running.byID[r.Execution]
+	if e == nil || e.receipt != r {
+		return fmt.Errorf("%w: %s is not running", leases.ErrStale, r)
+	}
+	s.sampleDone(e, done)
+	s.pump()
+	return nil
+}
+
+func (s *Scheduler) sampleDone(e *running, done int) {
+	if left := int64(s.cfg.GroupSize - done); s.cfg.Policy.Submission == BySample && left < e.charged {
+		s.uncharge(e, left)
+	}
+}
+
+// Terminal ends an execution. The same report again is answered as the first was. After an error other than
+// ErrRefused the worker need not report again: a Release tells it to free the data.
+// Errors: ErrStale, ErrConflict, ErrData (counted as a failure of that execution), ErrRefused (nothing has changed).
+func (s *Scheduler) Terminal(r leases.Receipt, o leases.Outcome) error {
+	if err := s.closedErr(); err != nil {
+		return err
+	}
+	if s.ledger == nil {
+		if h := s.pendingHeld(r); h != nil {
+			h.Outcome = &o
+			return nil
+		}
+		return fmt.Errorf("%w: %s: the owner has not learned its base; report it by the inventory", leases.ErrNotReady, r)
+	}
+	err := s.terminal(r, o)
+	s.pump()
+	return err
+}
+
+func (s *Scheduler) terminal(r leases.Receipt, o leases.Outcome) error {
+	e := s.running.byID[r.Execution]
+	if e != nil && e.receipt != r {
+		e = nil
+	}
+	if s.closing != nil && e != nil && e.group != nil && o.Kind != leases.Discard {
+		o.Kind = leases.Retry
+	}
+	fin, err := s.ledger.Finish(r, &o, s.cfg.Policy.MaxAttempts)
+	if refused(err) {
+		return err
+	}
+	if fin.Repeated {
+		if fin.State >= leases.Acknowledged {
+			s.release(r, o.Handle)
+		}
+		return nil
+	}
+	if e != nil {
+		s.end(e)
+		e.m.host.wrote(o.Bytes)
+	}
+	if fin.State == 0 {
+		s.stats.StaleOutcomes++
+		s.log(Info, "outcome refused as stale", "group", r.Group, "worker", r.Worker, "kind", o.Kind)
+		s.release(r, o.Handle)
+		s.checkFrontiers()
+		return err
+	}
+	switch fin.State {
+	case leases.Terminal:
+		s.arrival++
+		fin.Group.Arrival = s.arrival
+		s.waiting.push(fin.Group)
+		e.m.holding.push(fin.Group)
+	case leases.Requeued:
+		s.stats.Requeued++
+		s.release(r, o.Handle)
+	case leases.Failed:
+		s.failed(r, o, err)
+		s.release(r, o.Handle)
+	default:
+		s.release(r, o.Handle)
+	}
+	if err != nil {
+		s.log(Warn, "data refused", "group", r.Group, "worker", r.Worker, "error", err)
+	}
+	s.checkFrontiers()
+	return err
+}
+
+// failed reports a group that has used up its data attempts, and ends the run when that is one too many.
+func (s *Scheduler) failed(r leases.Receipt, o leases.Outcome, wrong error) {
+	why := o.Reason
+	if wrong != nil {
+		why = wrong.Error()
+	}
+	if s.firstFailure == "" {
+		s.firstFailure = why
+	}
+	n := s.ledger.Books().Failed.Groups
+	s.log(Warn, "group failed", "group", r.Group, "attempts", s.cfg.Policy.MaxAttempts, "failed", n, "max_failed", s.cfg.Policy.MaxFailed, "error", why)
+	if n >= s.cfg.Policy.MaxFailed {
+		s.startClose(fmt.Errorf("%w: %d groups have used up their %d attempts, max_failed=%d; the first failed with: %s", leases.ErrFailed, n, s.cfg.Policy.MaxAttempts, s.cfg.Policy.MaxFailed, s.firstFailure), false)
+	}
+}
+
+// release tells a holder that the data of a receipt is not needed.
+func (s *Scheduler) release(r leases.Receipt, h leases.Handle) {
+	if s.members[r.Worker] != nil {
+		s.emit(Release{Holder: r.Worker, Receipt: r, Handle: h})
+	}
+}
+
+func (s *Scheduler) releaseGroup(g *leases.Group) { s.release(s.ledger.Receipt(g), g.Handle()) }

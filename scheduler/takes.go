@@ -1,0 +1,209 @@
+package scheduler
+
+import (
+	"fmt"
+	"slices"
+
+	"outrider/leases"
+)
+
+// take is one consumer that waits for a batch, or for other groups in place of discarded ones.
+type take struct {
+	tickets []Ticket
+	session leases.Session
+	rollout int64
+	need    int
+	// refill is the lease that lost groups; nil for a take.
+	refill *leases.Lease
+}
+
+func (t *take) fail(s *Scheduler, err error) {
+	for _, k := range t.tickets {
+		s.answer(k, nil, err)
+	}
+}
+
+// Take waits for a batch for rollout. Answer: Lease. The same session asking again for a rollout whose lease is
+// open gets that lease; another session is refused (ErrConflict). A rollout at or below the last committed one is
+// refused (ErrConflict). Errors: also ErrEndOfRun, ErrClosed, ErrFailed, ErrRefused.
+func (s *Scheduler) Take(t Ticket, session leases.Session, rollout int64) {
+	if err := s.closedErr(); err != nil {
+		s.answer(t, nil, err)
+		return
+	}
+	if s.closing != nil {
+		s.closing.late = append(s.closing.late, t)
+		return
+	}
+	if err := s.joinTake(t, session, rollout); err != nil {
+		s.answer(t, nil, err)
+	}
+	s.pump()
+}
+
+func (s *Scheduler) joinTake(t Ticket, session leases.Session, rollout int64) error {
+	if s.members[session] == nil {
+		return fmt.Errorf("%w: session %s takes rollout %d without being attached; attach first", leases.ErrRefused, session, rollout)
+	}
+	if rollout < 0 {
+		return fmt.Errorf("%w: rollout %d is negative; rollouts are numbered from 0", leases.ErrRefused, rollout)
+	}
+	for _, w := range s.takes {
+		if w.rollout == rollout && w.refill == nil {
+			if w.session != session {
+				return fmt.Errorf("%w: rollout %d is being taken by session %s", leases.ErrConflict, rollout, w.session)
+			}
+			w.tickets = append(w.tickets, t)
+			return nil
+		}
+	}
+	if f := s.finals[rollout]; f != nil && f.Holder == session {
+		s.answer(t, f.answer, nil)
+		return nil
+	}
+	if s.ledger != nil {
+		if last := s.ledger.LastRollout(); rollout <= last {
+			return fmt.Errorf("%w: rollout %d is committed; the next one is %d", leases.ErrConflict, rollout, last+1)
+		}
+		for _, lease := range s.ledger.OpenLeases() {
+			if lease.Rollout != rollout {
+				continue
+			}
+			if lease.Holder != session {
+				return fmt.Errorf("%w: rollout %d is held by session %s (admission %d, %s)", leases.ErrConflict, rollout, lease.Holder, lease.Admission, lease.State())
+			}
+			s.answer(t, s.leaseAnswer(lease), nil)
+			return nil
+		}
+	}
+	s.takes = append(s.takes, &take{tickets: []Ticket{t}, session: session, rollout: rollout, need: s.cfg.BatchGroups})
+	return nil
+}
+
+// CancelTake ends a waiting take (Answer: ErrClosed); no group is lost. A ticket that does not wait is ignored.
+func (s *Scheduler) CancelTake(t Ticket) {
+	for i, w := range s.takes {
+		for j, k := range w.tickets {
+			if k != t || w.refill != nil {
+				continue
+			}
+			s.answer(t, nil, fmt.Errorf("%w: the take of rollout %d was cancelled", leases.ErrClosed, w.rollout))
+			w.tickets = append(w.tickets[:j], w.tickets[j+1:]...)
+			if len(w.tickets) == 0 {
+				s.takes = append(s.takes[:i], s.takes[i+1:]...)
+			}
+			s.pump()
+			return
+		}
+	}
+}
+
+// serveTakes leases batches to waiting takes in order. Every group is checked against the announced version at
+// this very event, so a version recorded while a batch assembled counts. It reports whether anything changed.
+func (s *Scheduler) serveTakes() bool {
+	changed := false
+	for len(s.takes) > 0 && len(s.holds) == 0 {
+		for g := s.buffer.top(); g != nil && s.stale(g); g = s.buffer.top() {
+			s.settleStale(g)
+			changed = true
+		}
+		t, n := s.takes[0], s.takes[0].need
+		if s.buffer.n < n {
+			if !s.dry() || s.buffer.n == 0 && t.refill == nil {
+				return changed
+			}
+			n = s.buffer.n
+		}
+		groups := s.buffer.pick(n, s.cfg.Policy.Order)
+		for _, g := range groups {
+			s.buffer.remove(g)
+		}
+		s.takes = s.takes[1:]
+		s.serve(t, groups, n < t.need)
+		changed = true
+	}
+	return changed
+}
+
+// dry reports whether nothing more can enter the buffer but what open leases may give back.
+func (s *Scheduler) dry() bool {
+	return !s.ledger.Available() && s.ledger.Count(leases.Reserved)+s.ledger.Count(leases.Executing)+s.ledger.Count(leases.Terminal) == 0
+}
+
+func (s *Scheduler) serve(t *take, groups []*leases.Group, short bool) {
+	var answer Lease
+	switch {
+	case s.cfg.Unowned:
+		answer = s.takeFinal(t, groups, short)
+	case t.refill != nil:
+		s.ledger.Refill(t.refill, groups, t.refill.Short || short)
+		answer = s.leaseAnswer(t.refill)
+	default:
+		lease := s.ledger.OpenLease(t.rollout, t.session, groups, short)
+		answer = s.leaseAnswer(lease)
+		s.log(Info, "lease", "rollout", t.rollout, "admission", lease.Admission, "groups", len(groups), "short", short)
+	}
+	for _, k := range t.tickets {
+		s.answer(k, answer, nil)
+	}
+}
+
+func (s *Scheduler) leaseAnswer(lease *leases.Lease) Lease {
+	out := Lease{
+		Admission: lease.Admission, Rollout: lease.Rollout, Timeline: s.ledger.Timeline(), Short: lease.Short,
+		Announced: lease.Announced, Groups: make([]LeasedGroup, len(lease.Groups)),
+	}
+	for i, g := range lease.Groups {
+		out.Groups[i] = s.leased(g)
+	}
+	return out
+}
+
+func (s *Scheduler) leased(g *leases.Group) LeasedGroup {
+	oldest, newest, _ := g.Versions()
+	return LeasedGroup{
+		Receipt: s.ledger.Receipt(g), Handle: g.Handle(), Holder: g.Worker(), Samples: g.Samples(), Tokens: g.Tokens(),
+		MinVersion: oldest, MaxVersion: newest,
+	}
+}
+
+// DiscardGroups takes groups out of a lease before it is published and settles them as discarded; the lease gets
+// other groups instead. Answer: the Lease, when it is full again (or Short). Errors: ErrStale, ErrUnknown, ErrConflict.
+func (s *Scheduler) DiscardGroups(t Ticket, admission uint64, groups []int64, reason string) {
+	if err := s.openErr(); err != nil {
+		s.answer(t, nil, err)
+		return
+	}
+	lease, err := s.openLease(admission)
+	if err != nil {
+		s.answer(t, nil, err)
+		return
+	}
+	if err := s.ledger.CheckLeased(lease, groups); err != nil {
+		s.answer(t, nil, err)
+		return
+	}
+	for _, g := range lease.Groups {
+		if slices.Contains(groups, g.ID()) {
+			s.releaseGroup(g)
+			s.unhold(g)
+		}
+	}
+	s.must(s.ledger.DiscardLeased(lease, groups, reason))
+	need := s.cfg.BatchGroups - len(lease.Groups)
+	if need == 0 {
+		s.answer(t, s.leaseAnswer(lease), nil)
+	} else {
+		s.takes = append([]*take{{tickets: []Ticket{t}, session: lease.Holder, rollout: lease.Rollout, need: need, refill: lease}}, s.takes...)
+	}
+	s.pump()
+}
+
+// openLease finds an unsettled lease or says why there is none.
+func (s *Scheduler) openLease(admission uint64) (*leases.Lease, error) {
+	lease, status, err := s.ledger.FindLease(admission)
+	if err == nil && lease == nil {
+		err = s.ledger.Settlement(status)
+	}
+	return lease, err
+}

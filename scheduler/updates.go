@@ -1,0 +1,295 @@
+package scheduler
+
+import (
+	"fmt"
+	"slices"
+
+	"outrider/leases"
+)
+
+// update is one weight update, or a rebroadcast of the announced version, between its begin and its record.
+type update struct {
+	hold    *hold
+	version int64
+	// announced is set when version is the announced one: a rebroadcast, or what an Undo went back to.
+	announced bool
+	mode      Mode
+	tickets   []Ticket // wait for the start, then for the record
+	start     *UpdateStart
+	recording bool
+	recorded  bool
+}
+
+func (u *update) fail(s *Scheduler, err error) {
+	for _, t := range u.tickets {
+		s.answer(t, nil, err)
+	}
+	u.tickets = nil
+}
+
+// BeginUpdate takes a hold for new weights and waits for its frontier (mode Drain). Answer: UpdateStart. The same
+// session asking again for the same version gets the same hold.
+// Errors: ErrConflict (version not above the announced one, or another update stands), ErrClosed.
+func (s *Scheduler) BeginUpdate(t Ticket, session leases.Session, version int64, mode Mode) {
+	if s.later(t, func() { s.BeginUpdate(t, session, version, mode) }) {
+		return
+	}
+	s.begins(t, session, version, mode, false)
+}
+
+// Rebroadcast is BeginUpdate for the announced version, to unconfirmed engines only. Answer: UpdateStart.
+func (s *Scheduler) Rebroadcast(t Ticket, session leases.Session) {
+	if s.later(t, func() { s.Rebroadcast(t, session) }) {
+		return
+	}
+	s.begins(t, session, 0, InFlight, true)
+}
+
+func (s *Scheduler) begins(t Ticket, session leases.Session, version int64, mode Mode, again bool) {
+	if err := s.openErr(); err != nil {
+		s.answer(t, nil, err)
+		return
+	}
+	announced, _, _, _ := s.ledger.Announced()
+	if again {
+		version = announced
+	}
+	switch u := s.update; {
+	case u != nil && u.hold.session == session && u.version == version && u.announced == again && !u.recording:
+		if u.start != nil {
+			s.answer(t, *u.start, nil)
+		} else {
+			u.tickets = append(u.tickets, t)
+		}
+		return
+	case u != nil && u.hold.session == session && !u.recording:
+		// Its own update failed and was left: a new one takes its place.
+		s.endHold(u.hold, fmt.Errorf("%w: another update of the same session has begun", leases.ErrStale))
+	case u != nil:
+		s.answer(t, nil, fmt.Errorf("%w: session %s is updating to version %d (hold %d); wait until that is recorded or released", leases.ErrConflict, u.hold.session, u.version, u.hold.id))
+		return
+	}
+	if !again && version <= announced {
+		s.answer(t, nil, fmt.Errorf("%w: version %d is not above the announced version %d; rebroadcast that, or announce a higher one", leases.ErrConflict, version, announced))
+		return
+	}
+	h, err := s.acquire(session, fmt.Sprintf("weights of version %d", version))
+	if err != nil {
+		s.answer(t, nil, err)
+		return
+	}
+	s.update = &update{hold: h, version: version, announced: again, mode: mode, tickets: []Ticket{t}}
+	s.startUpdate()
+	s.pump()
+}
+
+// startUpdate answers who waits for the fence once it stands. Open leases are weighed against the new version
+// before any weights are sent.
+func (s *Scheduler) startUpdate() {
+	u := s.update
+	if u.start != nil || u.mode == Drain && !s.over(u.hold) {
+		return
+	}
+	_, contains, _, digest := s.ledger.Announced()
+	start := UpdateStart{Hold: u.hold.id, Version: u.version, Rollout: s.ledger.LastRollout()}
+	if u.announced {
+		start.Digest, start.Rollout = digest, contains
+	} else {
+		start.Revoked = s.revoke(u.version)
+	}
+	for _, m := range s.workers {
+		if m.engine() && (!u.announced || !s.current(m)) {
+			start.Engines = append(start.Engines, m.session)
+			m.suspect = true
+		}
+	}
+	u.start = &start
+	for _, t := range u.tickets {
+		s.answer(t, start, nil)
+	}
+	u.tickets = nil
+}
+
+// revoke rolls back the open leases with a group that version makes too stale.
+func (s *Scheduler) revoke(version int64) []uint64 {
+	var out []uint64
+	for _, lease := range s.ledger.OpenLeases() {
+		if lease.State() == leases.LeaseCommitting || s.cfg.Policy.MaxStaleness == NoBound {
+			continue
+		}
+		for _, g := range lease.Groups {
+			if s.staleAt(g, version) {
+				oldest, _, _ := g.Versions()
+				why := fmt.Errorf("%w: admission %d of rollout %d was revoked: version %d makes group %d (oldest version %d) staler than max_staleness=%d; take the rollout again",
+					leases.ErrStale, lease.Admission, lease.Rollout, version, g.ID(), oldest, s.cfg.Policy.MaxStaleness)
+				out = append(out, lease.Admission)
+				s.stats.StaleSettled++
+				s.rollback(lease, fmt.Sprintf("too stale for version %d", version), why)
+				break
+			}
+		}
+	}
+	return out
+}
+
+func (s *Scheduler) findUpdate(id HoldID) (*update, error) {
+	if u := s.update; u != nil && u.hold.id == id {
+		return u, nil
+	}
+	return nil, fmt.Errorf("%w: hold %d is not that of an update (recorded, released, or of a former life of the owner); begin the update again", leases.ErrStale, id)
+}
+
+// confirmed reports whether an engine has confirmed the update's version since the weights were sent.
+func (s *Scheduler) confirmed(u *update, m *member) bool {
+	return !m.suspect && m.confirmed == u.version && m.confirmedIn == s.ledger.Timeline()
+}
+
+func (s *Scheduler) report(u *update) UpdateReport {
+	out := UpdateReport{Version: u.version}
+	if u.start == nil {
+		return out
+	}
+	out.Revoked = u.start.Revoked
+	for _, session := range u.start.Engines {
+		m := s.members[session]
+		switch {
+		case m == nil:
+		case s.confirmed(u, m):
+			out.Confirmed = append(out.Confirmed, session)
+		default:
+			out.Unconfirmed = append(out.Unconfirmed, session)
+		}
+	}
+	return out
+}
+
+// UpdateStatus says which engines have confirmed so far. Errors: ErrStale (no such update).
+func (s *Scheduler) UpdateStatus(id HoldID) (UpdateReport, error) {
+	if s.dead != nil {
+		return UpdateReport{}, s.dead
+	}
+	u, err := s.findUpdate(id)
+	if err != nil {
+		return UpdateReport{}, err
+	}
+	return s.report(u), nil
+}
+
+// Record announces the update's version: the entry goes to the trainers' logs, then the hold ends. digest may be nil.
+// Answer: UpdateReport. Errors: ErrStale (no such update, recorded before), ErrConflict (its frontier has not ended),
+// ErrRefused (no engine confirmed; the hold stays).
+func (s *Scheduler) Record(t Ticket, id HoldID, digest []byte) {
+	if err := s.record(t, id, digest); err != nil {
+		s.answer(t, nil, err)
+	}
+	s.pump()
+}
+
+func (s *Scheduler) record(t Ticket, id HoldID, digest []byte) error {
+	if err := s.openErr(); err != nil {
+		return err
+	}
+	u, err := s.findUpdate(id)
+	switch {
+	case err != nil:
+		return err
+	case u.start == nil:
+		return fmt.Errorf("%w: version %d cannot be recorded: what ran when hold %d was taken has not ended", leases.ErrConflict, u.version, id)
+	case u.recording:
+		u.tickets = append(u.tickets, t)
+		return nil
+	}
+	for _, session := range u.start.Engines {
+		if m := s.members[session]; m != nil && s.confirmed(u, m) && len(digest) > 0 && len(m.digest) > 0 && !slices.Equal(digest, m.digest) {
+			s.log(Warn, "engine confirmed other weights than the trainer's", "engine", session, "version", u.version)
+			m.suspect = true
+		}
+	}
+	report := s.report(u)
+	if len(report.Confirmed) == 0 && len(u.start.Engines) > 0 && !s.anyCurrent(u) {
+		return fmt.Errorf("%w: no engine of %d has confirmed version %d; the run stays closed: send it again, rebroadcast, or rewind", leases.ErrRefused, len(u.start.Engines), u.version)
+	}
+	u.tickets = append(u.tickets, t)
+	if u.announced {
+		s.finishRecord(u)
+		return nil
+	}
+	u.recording = true
+	entry := s.ledger.StartVersion(u.version, digest)
+	s.replicate(&replication{entry: entry, done: func() {
+		s.must(s.ledger.FinishVersion(entry))
+		s.log(Info, "announced", "version", u.version, "confirmed", len(report.Confirmed), "unconfirmed", len(report.Unconfirmed))
+		s.emit(Announced{Version: u.version})
+		s.finishRecord(u)
+	}})
+	return nil
+}
+
+// anyCurrent reports whether an engine that the rebroadcast did not concern serves the announced version.
+func (s *Scheduler) anyCurrent(u *update) bool {
+	if !u.announced {
+		return false
+	}
+	for _, m := range s.workers {
+		if m.engine() && s.current(m) {
+			return true
+		}
+	}
+	return false
+}
+
+// finishRecord answers and ends the hold. A session that ended meanwhile has taken its hold with it.
+func (s *Scheduler) finishRecord(u *update) {
+	report := s.report(u)
+	for _, t := range u.tickets {
+		s.answer(t, report, nil)
+	}
+	u.tickets, u.recorded = nil, true
+	if s.update == u {
+		s.endHold(u.hold, nil)
+	}
+}
+
+// Undo goes back from a failed update: the run rewinds to the rollout that the announced version contains and the
+// hold becomes one for the announced version, to every engine that is unconfirmed then. Answer: UpdateStart; end it by
+// Record or Release. Errors: ErrStale, ErrState (that rollout is below the saved base).
+func (s *Scheduler) Undo(t Ticket, id HoldID) {
+	if err := s.undo(t, id); err != nil {
+		s.answer(t, nil, err)
+	}
+	s.pump()
+}
+
+func (s *Scheduler) undo(t Ticket, id HoldID) error {
+	if err := s.openErr(); err != nil {
+		return err
+	}
+	u, err := s.findUpdate(id)
+	switch {
+	case err != nil:
+		return err
+	case u.recording:
+		return fmt.Errorf("%w: version %d is being recorded", leases.ErrConflict, u.version)
+	case u.announced:
+		if u.start != nil {
+			s.answer(t, *u.start, nil)
+			return nil
+		}
+		u.tickets = append(u.tickets, t)
+		return nil
+	}
+	announced, contains, _, _ := s.ledger.Announced()
+	ready := func() {
+		u.version, u.announced, u.mode, u.start = announced, true, InFlight, nil
+		u.tickets = append(u.tickets, t)
+		if s.update == u {
+			s.startUpdate()
+		}
+	}
+	if contains == s.ledger.LastRollout() {
+		ready()
+		return nil
+	}
+	_, err = s.rewind(contains, func(RewindReport) { ready() })
+	return err
+}

@@ -1,0 +1,71 @@
+package scheduler
+
+import (
+	"fmt"
+
+	"outrider/leases"
+)
+
+// Verify recounts everything from the ledger and reports the first difference.
+func (s *Scheduler) Verify() error {
+	if s.ledger == nil || s.dead != nil {
+		return nil
+	}
+	if err := s.ledger.Verify(); err != nil {
+		return err
+	}
+	samples, live := int64(0), 0
+	charged := map[*member]int64{}
+	for e := s.running.first; e != nil; e = e.next {
+		samples += e.charged
+		charged[e.m] += e.charged
+		if e.group != nil {
+			live++
+			if e.group.State() != leases.Executing || s.ledger.Receipt(e.group) != e.receipt {
+				return fmt.Errorf("scheduler: execution %d runs a group that is %s", e.receipt.Execution, e.group.State())
+			}
+		}
+		if e.charged < 0 || e.charged > int64(s.cfg.GroupSize) {
+			return fmt.Errorf("scheduler: execution %d is charged %d samples", e.receipt.Execution, e.charged)
+		}
+	}
+	if samples != s.running.samples || live != s.running.live {
+		return fmt.Errorf("scheduler: executing is counted as %d samples of %d groups, recounted %d of %d", s.running.samples, s.running.live, samples, live)
+	}
+	if n := s.ledger.Count(leases.Executing); n != int64(live) {
+		return fmt.Errorf("scheduler: %d groups are EXECUTING, %d executions have one", n, live)
+	}
+	for _, m := range s.workers {
+		if m.charged != charged[m] {
+			return fmt.Errorf("scheduler: worker %s is charged %d samples, recounted %d", m.session, m.charged, charged[m])
+		}
+	}
+	if n := s.ledger.Count(leases.Terminal); n != int64(s.waiting.n) {
+		return fmt.Errorf("scheduler: %d groups are TERMINAL, %d wait for a place", n, s.waiting.n)
+	}
+	if n := s.ledger.Count(leases.Completed); n != int64(s.buffer.n) || n != int64(len(s.buffer.stalest)) {
+		return fmt.Errorf("scheduler: %d groups are COMPLETED, the buffer has %d", n, s.buffer.n)
+	}
+	return s.verifyBounds(samples)
+}
+
+// verifyBounds checks what no event may exceed. Adopted and requeued work, and limits that shrank with their workers,
+// may: they are over already when they come.
+func (s *Scheduler) verifyBounds(samples int64) error {
+	if s.cfg.Unowned {
+		return nil
+	}
+	if full := s.ledger.Count(leases.Completed) + s.ledger.Count(leases.Leased); s.cfg.Limits.Completed > 0 && full > s.cfg.Limits.Completed {
+		return fmt.Errorf("scheduler: %d groups are COMPLETED or LEASED, completed=%d", full, s.cfg.Limits.Completed)
+	}
+	if s.stats.Adopted > 0 {
+		return nil
+	}
+	if s.cfg.Limits.Executing > 0 && samples > s.cfg.Limits.Executing {
+		return fmt.Errorf("scheduler: %d samples are executing, executing=%d", samples, s.cfg.Limits.Executing)
+	}
+	if s.cfg.Limits.Retained > 0 && s.ledger.Live() > s.cfg.Limits.Retained {
+		return fmt.Errorf("scheduler: %d groups are retained, retained=%d", s.ledger.Live(), s.cfg.Limits.Retained)
+	}
+	return nil
+}

@@ -1,0 +1,221 @@
+package scheduler
+
+import (
+	"fmt"
+	"slices"
+
+	"outrider/leases"
+)
+
+// attachWorker takes a worker in and reconciles what it brings. It returns the receipts that mean nothing.
+func (s *Scheduler) attachWorker(m *member, w *WorkerRole) []leases.Receipt {
+	known := m.worker != nil
+	role := *w
+	m.worker = &role
+	if !known {
+		s.workers = append(s.workers, m)
+	}
+	m.confirmed, m.confirmedIn = w.Confirmed, w.Timeline
+	s.relimit()
+	if s.ledger == nil {
+		m.inventory = slices.Clone(w.Inventory)
+		return nil
+	}
+	void := s.reconcile(m, w.Inventory)
+	if known {
+		s.grantAgain(m, w.Inventory)
+	}
+	return void
+}
+
+// reconcile adopts what a worker runs or has finished, when it still counts.
+func (s *Scheduler) reconcile(m *member, inventory []Held) (void []leases.Receipt) {
+	for _, h := range inventory {
+		e := s.running.byID[h.Receipt.Execution]
+		if e == nil || e.receipt != h.Receipt {
+			if g, err := s.ledger.Lookup(h.Receipt); err == nil && g.State() > leases.Executing {
+				continue // its terminal report arrived before
+			}
+			if e = s.adopt(m, h); e == nil {
+				void = append(void, h.Receipt)
+				continue
+			}
+		}
+		if h.Outcome != nil {
+			if err := s.terminal(h.Receipt, *h.Outcome); refused(err) {
+				s.log(Warn, "outcome in an inventory refused", "group", h.Receipt.Group, "worker", m.session, "error", err)
+			}
+		} else if h.Done > 0 && h.Done <= s.cfg.GroupSize {
+			s.sampleDone(e, h.Done)
+		}
+	}
+	return void
+}
+
+// adopt takes over one execution of a former life, or charges a void one that still runs to its worker.
+func (s *Scheduler) adopt(m *member, h Held) *running {
+	var g *leases.Group
+	err := fmt.Errorf("%w: an unowned run adopts nothing", leases.ErrStale)
+	if !s.cfg.Unowned && h.Receipt.Worker == m.session && s.closing == nil {
+		g, err = s.ledger.Adopt(h.Receipt, h.Version)
+	}
+	if err == nil {
+		s.stats.Adopted++
+		return s.begin(m, g, h.Receipt)
+	}
+	s.log(Info, "inventory void", "group", h.Receipt.Group, "worker", m.session, "why", err)
+	if h.Outcome == nil && s.running.byID[h.Receipt.Execution] == nil {
+		e := s.begin(m, nil, h.Receipt)
+		s.sampleDone(e, min(max(h.Done, 0), s.cfg.GroupSize))
+	}
+	return nil
+}
+
+// grantAgain repeats the grants that a reconnecting worker never got.
+func (s *Scheduler) grantAgain(m *member, inventory []Held) {
+	has := map[uint64]bool{}
+	for _, h := range inventory {
+		has[h.Receipt.Execution] = true
+	}
+	for e := s.running.first; e != nil; {
+		next := e.next
+		if e.m == m && !has[e.receipt.Execution] {
+			if e.group != nil {
+				s.emit(Grant{Session: m.session, Assignment: s.assignment(e.group, e.receipt)})
+			} else {
+				s.end(e)
+			}
+		}
+		e = next
+	}
+}
+
+// pendingHeld finds a receipt in the inventory that its worker brought before the base was known.
+func (s *Scheduler) pendingHeld(r leases.Receipt) *Held {
+	m := s.members[r.Worker]
+	if m == nil {
+		return nil
+	}
+	for i := range m.inventory {
+		if m.inventory[i].Receipt == r {
+			return &m.inventory[i]
+		}
+	}
+	return nil
+}
+
+// Drain gives a worker no new work; a Drained effect follows when its leaving loses nothing. Errors: ErrUnknown.
+func (s *Scheduler) Drain(session leases.Session) error {
+	m := s.members[session]
+	if m == nil || m.worker == nil {
+		return fmt.Errorf("%w: session %s is no attached worker", leases.ErrUnknown, session)
+	}
+	m.draining = true
+	s.checkDrained(m)
+	return nil
+}
+
+func (s *Scheduler) checkDrained(m *member) {
+	if m.draining && !m.drained && m.charged == 0 && m.holding.n == 0 && !s.runs(m) && s.members[m.session] == m {
+		m.drained = true
+		s.emit(Drained{Session: m.session})
+	}
+}
+
+func (s *Scheduler) runs(m *member) bool {
+	for e := s.running.first; e != nil; e = e.next {
+		if e.m == m {
+			return true
+		}
+	}
+	return false
+}
+
+// loseWork replays what a lost worker ran or held alone.
+func (s *Scheduler) loseWork(m *member) {
+	for e := s.running.first; e != nil; {
+		next, g := e.next, e.group
+		if e.m == m {
+			s.end(e)
+			if g != nil {
+				s.abandon(g)
+			}
+		}
+		e = next
+	}
+	// In group order, so that it does not matter how they came.
+	var held []*leases.Group
+	for g := m.holding.first; g != nil; g = g.Holder.Next {
+		held = append(held, g)
+	}
+	slices.SortFunc(held, func(a, b *leases.Group) int { return int(a.ID() - b.ID()) })
+	for _, g := range held {
+		switch g.State() {
+		case leases.Terminal, leases.Completed:
+			s.takeOut(g)
+			m.host.written = max(0, m.host.written-g.Bytes())
+			m.holding.remove(g)
+			s.abandon(g)
+		case leases.Leased:
+			if lease := g.Lease(); !admittedByAll(lease) {
+				why := fmt.Errorf("%w: admission %d of rollout %d was revoked: the data of group %d was lost with worker %s on host %s before every rank admitted it; take the rollout again",
+					leases.ErrRefused, lease.Admission, lease.Rollout, g.ID(), m.session, m.host.name)
+				s.rollback(lease, "data lost", why)
+			}
+		}
+	}
+}
+
+// abandon returns a group whose worker or data is lost to the source; an unowned run loses it.
+func (s *Scheduler) abandon(g *leases.Group) {
+	if s.cfg.Unowned {
+		s.ledger.Lose(g)
+		return
+	}
+	s.stats.Requeued++
+	s.ledger.Abandon(g)
+}
+
+func admittedByAll(lease *leases.Lease) bool {
+	if lease.Publication() == nil {
+		return false
+	}
+	_, missing := lease.Missing()
+	return !missing
+}
+
+// current reports whether a worker may run with the weights that it holds: it confirmed exactly the announced
+// version since that was recorded, and none was sent to it since. Workers without weights of their own always may.
+func (s *Scheduler) current(m *member) bool {
+	if !m.engine() {
+		return true
+	}
+	announced, _, in, _ := s.ledger.Announced()
+	never := m.confirmedIn == (leases.Timeline{}) && m.confirmed == 0
+	return !m.suspect && m.confirmed == announced && (m.confirmedIn == in || m.confirmedIn == s.ledger.Timeline() || never)
+}
+
+// Confirm says that an engine serves version. The answer is the timeline in which that counts; the engine's
+// sidecar repeats both when it attaches again. digest may be nil.
+// Errors: ErrUnknown, ErrRefused (a digest that is not the recorded one), ErrNotReady.
+func (s *Scheduler) Confirm(session leases.Session, version int64, digest []byte) (leases.Timeline, error) {
+	if s.dead != nil {
+		return leases.Timeline{}, s.dead
+	}
+	m := s.members[session]
+	if m == nil || !m.engine() {
+		return leases.Timeline{}, fmt.Errorf("%w: session %s is no attached engine", leases.ErrUnknown, session)
+	}
+	if s.ledger == nil {
+		return leases.Timeline{}, s.notReady("confirm")
+	}
+	announced, _, _, want := s.ledger.Announced()
+	if version == announced && len(want) > 0 && len(digest) > 0 && !slices.Equal(want, digest) {
+		m.suspect = true
+		return leases.Timeline{}, fmt.Errorf("%w: engine %s confirms version %d with digest %x, the trainer's is %x; load it again", leases.ErrRefused, session, version, digest, want)
+	}
+	m.confirmed, m.confirmedIn, m.digest, m.suspect = version, s.ledger.Timeline(), slices.Clone(digest), false
+	s.log(Info, "confirmed", "engine", session, "version", version, "announced", announced)
+	s.pump()
+	return m.confirmedIn, nil
+}
