@@ -29,8 +29,8 @@ class Sample:
         status: "completed", "truncated", "aborted" or "failed".
         versions: Weight version of the response, or runs of (version, length) that add up to `response_length`. None: the
             version that was announced when the work was dispatched.
-        trajectory: Trajectory within the group; samples of one trajectory share it.
-        part: Order within the trajectory.
+        trajectory: Trajectory within the group; samples of one trajectory share it. None: the slot.
+        part: Order within the trajectory. None: the place in the list that the slot returned.
         text: Response text.
         label: Anything that names the expected answer.
         metadata: JSON text, or a mapping that becomes it.
@@ -49,7 +49,7 @@ class Sample:
         status: str = "completed",
         versions: int | Sequence[tuple[int, int]] | None = None,
         trajectory: int | None = None,
-        part: int = 0,
+        part: int | None = None,
         text: str | None = None,
         label: str | None = None,
         metadata: str | Mapping[str, Any] | None = None,
@@ -81,13 +81,14 @@ Row = dict[str, Any]
 """One sample's columns in their final dtypes: numpy arrays and scalars, str, and for `versions` an int64 [runs, 2] array."""
 
 
-def to_row(sample: Any, group: int, slot: int) -> Row:
+def to_row(sample: Any, group: int, slot: int, part: int = 0) -> Row:
     """Checks a sample and brings its columns into their dtypes; arrays that have theirs already are shared.
 
     Args:
         sample: What the user's function returned for one slot.
         group: Filled in where the sample names none.
-        slot: Likewise; names the sample in errors.
+        slot: Likewise; names the sample in errors; also the trajectory where the sample names none.
+        part: Likewise.
 
     Raises:
         DataError: Names slot, column, what was expected and what was found.
@@ -96,7 +97,12 @@ def to_row(sample: Any, group: int, slot: int) -> Row:
         raise DataError(
             f"outrider: slot {slot} of group {group}: a {type(sample).__name__} is no sample; return outrider.Sample(...) or a list of them"
         )
-    row: Row = {"group": np.int64(group), "slot": np.int32(slot)}
+    row: Row = {
+        "group": np.int64(group),
+        "slot": np.int32(slot),
+        "trajectory": np.int64(slot),
+        "part": np.int32(part),
+    }
     for name, value in sample.columns.items():
         try:
             row[name] = _CONVERT.get(name, _other)(value)

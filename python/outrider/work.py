@@ -12,6 +12,7 @@ from outrider._report import Finished
 from outrider._steps import Steps, Wait, awaiting, blocking
 from outrider.config import count
 from outrider.errors import Closed, DataError, EndOfRun, Error, Stale, kind_of
+from outrider.identity import identify
 from outrider.prompt import Prompt
 from outrider.sample import Row, Sample, same_kind, to_row
 
@@ -135,7 +136,7 @@ class Work:
                 else pa.RecordBatch.from_pylist([], schema=data.schema)
             )
         if isinstance(data, pa.RecordBatch):
-            finished = Finished(self, "success", batch=identified(data, self.group, self._worker.group_size))
+            finished = Finished(self, "success", batch=identify(data, [self.group], self._worker.group_size)[0])
         else:
             finished = Finished(self, "success", rows=self.rows(data))
         return (yield from self.end(finished))
@@ -159,7 +160,7 @@ class Work:
             raise DataError(
                 f"outrider: slot {slot} of group {self.group}: no sample; return at least one (an empty response needs a Sample with response_length=0)"
             )
-        return [to_row(sample, self.group, slot) for sample in samples]
+        return [to_row(sample, self.group, slot, part) for part, sample in enumerate(samples)]
 
     def end(self, finished: Finished) -> Steps[bool]:
         """Ends this execution; the core of complete, retry, fail and discard."""
@@ -200,25 +201,6 @@ def accepted(error: Error | None) -> bool:
 def describe(error: BaseException | str) -> str:
     """An exception in one line."""
     return error if isinstance(error, str) else f"{type(error).__name__}: {error}"
-
-
-def identified(batch: pa.RecordBatch, group: int, group_size: int) -> pa.RecordBatch:
-    """The batch with identity columns where it had none.
-
-    Raises:
-        DataError: They are missing and cannot be told, because there is not exactly one row a slot.
-    """
-    missing = [name for name in ("group", "slot") if batch.schema.get_field_index(name) < 0]
-    if not missing:
-        return batch
-    if "slot" in missing and batch.num_rows != group_size:
-        raise DataError(
-            f"outrider: group {group}: {batch.num_rows} rows without a column 'slot', group_size is {group_size}; add the column, or give one row a slot"
-        )
-    columns = {"group": np.full(batch.num_rows, group, np.int64), "slot": np.arange(batch.num_rows, dtype=np.int32)}
-    fields = [pa.field(name, pa.array(columns[name]).type, nullable=False) for name in missing]
-    schema = pa.schema([*fields, *batch.schema], metadata=batch.schema.metadata)
-    return pa.RecordBatch.from_arrays([*(pa.array(columns[name]) for name in missing), *batch.columns], schema=schema)
 
 
 class Stream(Generic[T]):

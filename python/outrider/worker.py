@@ -9,7 +9,6 @@ from concurrent.futures import Future
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 
 from outrider import _wire_pb2 as wire
@@ -20,9 +19,10 @@ from outrider._report import Finished, Reporter, report
 from outrider._segment import Segment
 from outrider._steps import Steps, Wait, awaiting, blocking
 from outrider.config import count
-from outrider.errors import ConfigError, DataError, EndOfRun, Error
+from outrider.errors import ConfigError, EndOfRun, Error
+from outrider.identity import identify
 from outrider.serve import serve
-from outrider.work import Stream, Work, accepted, identified
+from outrider.work import Stream, Work, accepted
 
 if TYPE_CHECKING:
     from outrider.run import Run
@@ -112,7 +112,7 @@ class Worker:
         return await awaiting(self._complete_many(works, batch))
 
     def _complete_many(self, works: Sequence[Work], batch: pa.RecordBatch) -> Steps[list[bool]]:
-        batch, ends = self._ranges(works, batch)
+        batch, ends = identify(batch, [work.group for work in works], self.group_size)
         sent = [Finished(work, "success") for work in works]
         outcomes = []
         first = 0
@@ -126,32 +126,6 @@ class Worker:
         for one in sent:
             errors.append((yield Wait(one.answer)))  # noqa: PERF401  (a comprehension cannot yield)
         return [accepted(error) for error in errors]
-
-    def _ranges(self, works: Sequence[Work], batch: pa.RecordBatch) -> tuple[pa.RecordBatch, list[int]]:
-        """The batch with identity columns, and where each group's rows end in it."""
-        size = self.group_size
-        if batch.schema.get_field_index("group") < 0:
-            if batch.num_rows != size * len(works):
-                raise DataError(
-                    f"outrider: complete_many: {batch.num_rows} rows without a column 'group' for {len(works)} groups of {size}; add the columns 'group' and 'slot', or give one row a slot"
-                )
-            groups = np.repeat(np.fromiter((work.receipt.group for work in works), np.int64, len(works)), size)
-            batch = batch.add_column(0, pa.field("group", pa.int64(), nullable=False), pa.array(groups))
-            if batch.schema.get_field_index("slot") < 0:
-                slots = np.tile(np.arange(size, dtype=np.int32), len(works))
-                batch = batch.add_column(1, pa.field("slot", pa.int32(), nullable=False), pa.array(slots))
-            return batch, list(range(size, batch.num_rows + 1, size))
-        if batch.schema.get_field_index("slot") < 0:
-            batch = identified(batch, -1, -1)
-        groups = batch.column("group").to_numpy(zero_copy_only=False)
-        ends = [*(np.flatnonzero(np.diff(groups)) + 1).tolist(), batch.num_rows] if batch.num_rows else []
-        found = [int(groups[end - 1]) for end in ends]
-        wanted = [work.group for work in works]
-        if found != wanted:
-            raise DataError(
-                f"outrider: complete_many: the rows are of groups {found[:8]}, the works of groups {wanted[:8]}; give each group's rows together, in the order of the works"
-            )
-        return batch, ends
 
     def confirm(self, version: int, digest: str | None = None) -> None:
         """Says that this process holds these weights; from here it may get work again.

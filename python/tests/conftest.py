@@ -1,3 +1,4 @@
+import contextlib
 import os
 import stat
 import sys
@@ -52,7 +53,5 @@ def own():
 
     yield make
     for run in runs:
-        try:
+        with contextlib.suppress(outrider.Error):
             run.close(force=True)
-        except outrider.Error:
-            pass

@@ -41,7 +41,7 @@ def test_S11_01_every_default_column_has_its_type_and_value():
 
 def test_columns_that_nobody_has_are_left_out():
     made = batch(outrider.Sample([1], 1))
-    assert set(made.schema.names) == {"group", "slot", "tokens", "response_length", "status", "part"}
+    assert set(made.schema.names) == {"group", "slot", "trajectory", "part", "tokens", "response_length", "status"}
 
 
 def test_arrays_of_the_right_dtype_are_not_copied_until_they_are_gathered():
