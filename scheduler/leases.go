@@ -211,6 +211,19 @@ func (s *Scheduler) giveBack(lease *leases.Lease) {
 	}
 }
 
+// Unsettled says why a lease cannot be worked on any more, nil while it can. Errors: ErrStale or what revoked it, ErrUnknown.
+func (s *Scheduler) Unsettled(admission uint64) error {
+	if err := s.readyErr(); err != nil {
+		return err
+	}
+	if s.cfg.Unowned {
+		_, err := s.final(admission)
+		return err
+	}
+	_, err := s.openLease(admission)
+	return err
+}
+
 // LeaseStatus answers what became of a lease. Errors: ErrUnknown (older than the retained history, or never given).
 func (s *Scheduler) LeaseStatus(admission uint64) (LeaseStatus, error) {
 	if err := s.readyErr(); err != nil {

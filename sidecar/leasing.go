@@ -75,7 +75,10 @@ func (o *owner) publish(publish *wire.Publish) (*wire.Frame, error) {
 		for j, locator := range shard.GetLocators() {
 			handle, first, ok := o.find(locator)
 			if !ok {
-				return nil, fmt.Errorf("%w: shard %d of admission %d names rows that are not held (group %d); take the rollout again", leases.ErrStale, i, publish.GetAdmission(), shard.GetGroups()[j])
+				if err := o.scheduler.Unsettled(publish.GetAdmission()); err != nil {
+					return nil, err
+				}
+				return nil, fmt.Errorf("%w: shard %d of admission %d names rows that nobody holds (group %d); give the locators of its lease", leases.ErrRefused, i, publish.GetAdmission(), shard.GetGroups()[j])
 			}
 			ranges = append(ranges, scheduler.RowRange{Group: shard.GetGroups()[j], Handle: handle, FirstRow: int32(first), Rows: int32(locator.GetRows())})
 			if holder := locator.GetSegment().GetHolder(); !holders[holder] {
