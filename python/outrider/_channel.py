@@ -15,6 +15,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from copy import copy
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -88,7 +89,7 @@ class Channel:
             if ended is None:
                 self._pending[frame.id] = future
         if ended is not None:
-            future.set_exception(_another(ended))
+            future.set_exception(copy(ended))
             return future
         # The reader sees the end of the socket too, and fails the future with what became of the sidecar.
         with contextlib.suppress(OSError):
@@ -226,12 +227,7 @@ class Channel:
             pending, self._pending = self._pending, {}
         for future in pending.values():
             if future.set_running_or_notify_cancel():
-                future.set_exception(_another(error))
-
-
-def _another(error: Error) -> Error:
-    """The same error for one more waiter: a raised exception grows a traceback and is nobody else's."""
-    return type(error)(*error.args)
+                future.set_exception(copy(error))  # a raised exception grows a traceback and is one waiter's alone
 
 
 def _unspill(size: int, fds: list[int]) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from concurrent.futures import Future
+from copy import copy
 from typing import Generic, TypeVar
 
 from outrider._steps import Steps, Wait
@@ -48,7 +49,7 @@ class Inbox(Generic[T]):
         while True:
             with self._lock:
                 if self._ended is not None:
-                    raise type(self._ended)(*self._ended.args)
+                    raise copy(self._ended)
                 if self._items:
                     return [self._items.popleft() for _ in range(min(most, len(self._items)))]
                 turn: Future[None] = Future()

@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from outrider import _ray
@@ -72,7 +73,7 @@ class Member:
         ended = self.ended
         if ended is not None:
             future: Future[Answer] = Future()
-            future.set_exception(type(ended)(*ended.args))
+            future.set_exception(copy(ended))
             return future
         return self.attachment.ask(self.number, fds, **body)
 

@@ -23,14 +23,18 @@ LOCATE_SECONDS = 10.0
 class OwnerActor:
     """Runs in an actor of its own. Ray restarts it; each life has the run's identity and learns the rest from the members."""
 
-    def __init__(self, name: str, run_id: str, token: str, source: Table, config: bytes, state: bytes | None) -> None:
+    def __init__(
+        self, name: str, run_id: str, token: str, sources: list[Any], config: bytes, state: bytes | None
+    ) -> None:
         """Owns the run. A first life that cannot keeps the reason for `describe`; a later one ends, so that Ray tries again."""
         self._identity = name, run_id, token
         self._failure: Error | None = None
         recover = _ray.actor_was_restarted()
         try:
+            import ray
+
             message = wire.Config.FromString(config)
-            self._run = own_as(name, run_id, token, source, message, None if recover else state, recover)
+            self._run = own_as(name, run_id, token, ray.get(sources[0]), message, None if recover else state, recover)
         except Error as error:
             if recover:
                 log.exception("outrider: a later life of run %r's owner could not start", name)
@@ -54,10 +58,17 @@ class OwnerActor:
 
 @dataclass(frozen=True)
 class InActor:
-    """An owner in an actor that Ray restarts, on any node."""
+    """An owner in an actor that Ray restarts, on any node.
+
+    Attributes:
+        hint: Address of the life that was met last.
+        actor: The actor's handle.
+        source: Keeps the source's object for later lives: Ray lets go of a constructor's arguments once the first life is up.
+    """
 
     hint: str
     actor: Any
+    source: Any = None
 
     def address(self) -> str:
         """Asks the actor, which answers as soon as its present life is up."""
@@ -91,11 +102,13 @@ def start_actor(name: str, run_id: str, token: str, source: Table, config: Any, 
             "outrider: start() puts the owner into a Ray actor, and Ray is not initialised here; call ray.init() first, or own the run in this process: outrider.own"
         )
     options = {"name": _actor(name), "num_cpus": 0, "max_restarts": -1, "max_task_retries": -1, "max_concurrency": 4}
+    kept = ray.put(source)
     try:
+        # Inside a list the reference stays one, and the actor's every life gets the object itself.
         actor = (
             ray.remote(OwnerActor)
             .options(**options)
-            .remote(name, run_id, token, source, config.SerializeToString(), state)
+            .remote(name, run_id, token, [kept], config.SerializeToString(), state)
         )
     except ValueError as error:
         if "already" not in str(error):
@@ -110,7 +123,7 @@ def start_actor(name: str, run_id: str, token: str, source: Table, config: Any, 
     if isinstance(found, Error):
         ray.kill(actor, no_restart=True)
         raise found
-    return Run(name, run_id, token, InActor(found[3], actor))
+    return Run(name, run_id, token, InActor(found[3], actor, kept))
 
 
 def connect(name: str) -> Run:

@@ -89,7 +89,7 @@ class Sidecar:
             raise
 
     def _handshake(self, binary: str, seconds: float) -> str:
-        self.sock.settimeout(seconds)
+        self.sock.setblocking(False)
         poll = select.poll()
         poll.register(self.sock, select.POLLIN)
         died = os.pidfd_open(self.pid)
@@ -97,7 +97,7 @@ class Sidecar:
             poll.register(died, select.POLLIN)
             poll.poll(seconds * 1000)
             try:
-                data = self.sock.recv(1 << 16, socket.MSG_DONTWAIT)
+                data = self.sock.recv(1 << 16)
             except (BlockingIOError, ConnectionResetError):
                 data = b""
         finally:
@@ -114,7 +114,7 @@ class Sidecar:
             raise StartError(
                 f"outrider: sidecar {ready.version} speaks protocol {ready.protocol_min}..{ready.protocol_max}, this package {PROTOCOL[0]}..{PROTOCOL[1]}; install the same version of both"
             )
-        self.sock.settimeout(None)
+        self.sock.setblocking(True)
         hello = wire.Frame(hello=wire.Hello(protocol_min=PROTOCOL[0], protocol_max=PROTOCOL[1], version=ready.version))
         self.sock.send(hello.SerializeToString(), socket.MSG_NOSIGNAL)
         return str(ready.version)

@@ -97,6 +97,8 @@ async def _answer_async(wanted: Wait | Call) -> Any:
     if isinstance(wanted, Call):
         value = wanted.function()
         return await value if inspect.isawaitable(value) else value
+    if wanted.future.done():
+        return wanted.future.result()
     future = asyncio.wrap_future(wanted.future)
     if wanted.deadline is None:
         return await asyncio.shield(future)

@@ -11,7 +11,7 @@ import pyarrow as pa
 from outrider._report import Finished
 from outrider._steps import Steps, Wait, awaiting, blocking
 from outrider.config import count
-from outrider.errors import Closed, DataError, EndOfRun, Error, Stale, kind_of
+from outrider.errors import Closed, DataError, Stale
 from outrider.identity import identify
 from outrider.prompt import Prompt
 from outrider.sample import Row, Sample, same_kind, to_row
@@ -92,11 +92,12 @@ class Work:
                 `slot` unless there is exactly one row a slot.
 
         Returns:
-            True: the owner took it. False: the group had gone elsewhere meanwhile (its receipt is stale); nothing is left to do.
+            True: the owner took it. False: nobody waits for it any more, because the group had gone elsewhere meanwhile (its
+            receipt is stale) or the run is over; nothing is left to do.
 
         Raises:
             DataError: Rows that break the schema rules, or carry another group's identity.
-            Closed: The run is over.
+            Closed: The sidecar has died.
         """
         return blocking(self._complete(data))
 
@@ -166,7 +167,7 @@ class Work:
         """Ends this execution; the core of complete, retry, fail and discard."""
         self.submit(finished)
         error = yield Wait(finished.answer)
-        return accepted(error)
+        return self._worker.accepted(error)
 
     def submit(self, finished: Finished) -> None:
         """Ends this execution without waiting for the owner's word."""
@@ -189,15 +190,6 @@ class Work:
         self._worker.forget(self)
 
 
-def accepted(error: Error | None) -> bool:
-    """Whether the owner took a report; raises what is the user's to know."""
-    if error is None:
-        return True
-    if kind_of(error) == "stale":
-        return False
-    raise error
-
-
 def describe(error: BaseException | str) -> str:
     """An exception in one line."""
     return error if isinstance(error, str) else f"{type(error).__name__}: {error}"
@@ -218,7 +210,7 @@ class Stream(Generic[T]):
         try:
             return self._give(blocking(self._worker.inbox.take(self._most)))
         except Closed as error:
-            if self._over(error):
+            if self._worker.over(error):
                 raise StopIteration from None
             raise
 
@@ -229,14 +221,10 @@ class Stream(Generic[T]):
         try:
             return self._give(await awaiting(self._worker.inbox.take(self._most)))
         except Closed as error:
-            if self._over(error):
+            if self._worker.over(error):
                 raise StopAsyncIteration from None
             raise
 
     def _give(self, works: list[Work]) -> T:
         result: Any = works[0] if self._single else works
         return result  # type: ignore[no-any-return]
-
-    def _over(self, error: Closed) -> bool:
-        """Whether this is the run's or the worker's ordinary end, and no failure."""
-        return isinstance(error, EndOfRun) or self._worker.closing

@@ -19,10 +19,10 @@ from outrider._report import Finished, Reporter, report
 from outrider._segment import Segment
 from outrider._steps import Steps, Wait, awaiting, blocking
 from outrider.config import count
-from outrider.errors import ConfigError, EndOfRun, Error
+from outrider.errors import Closed, ConfigError, EndOfRun, Error, kind_of
 from outrider.identity import identify
 from outrider.serve import serve
-from outrider.work import Stream, Work, accepted
+from outrider.work import Stream, Work
 
 if TYPE_CHECKING:
     from outrider.run import Run
@@ -99,11 +99,11 @@ class Worker:
             batch: All their rows, group after group; with the columns `group` and `slot` unless there is exactly one row a slot.
 
         Returns:
-            For each group whether the owner took it; False: it had gone elsewhere meanwhile.
+            For each group whether the owner took it, as `Work.complete` says it.
 
         Raises:
             DataError: Rows that do not belong to these groups in this order, or that break the schema rules.
-            Closed: The run is over.
+            Closed: The sidecar has died.
         """
         return blocking(self._complete_many(works, batch))
 
@@ -122,10 +122,9 @@ class Worker:
             first = end
         if outcomes:
             report(self._member, outcomes, [write_stream(batch.schema, [batch], "segment")], sent)
-        errors = []
-        for one in sent:
-            errors.append((yield Wait(one.answer)))  # noqa: PERF401  (a comprehension cannot yield)
-        return [accepted(error) for error in errors]
+        if sent:
+            yield Wait(sent[-1].answer)  # One frame answers all of them, in order.
+        return [self.accepted(one.answer.result()) for one in sent]
 
     def confirm(self, version: int, digest: str | None = None) -> None:
         """Says that this process holds these weights; from here it may get work again.
@@ -188,6 +187,20 @@ class Worker:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def accepted(self, error: Error | None) -> bool:
+        """Whether the owner took a report; raises what is the user's to know."""
+        if error is None:
+            return True
+        if kind_of(error) == "stale" or self.over(error):
+            return False
+        raise error
+
+    def over(self, error: Error) -> bool:
+        """Whether this is the run's or the worker's ordinary end, and no failure."""
+        return isinstance(error, EndOfRun) or (
+            isinstance(error, Closed) and (self.closing or kind_of(error) == "closed")
+        )
 
     def prompt_row(self, row: int) -> pa.RecordBatch:
         """One row of the table of prompts, in place."""
