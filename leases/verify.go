@@ -33,6 +33,9 @@ func (l *Ledger) Live() int64 { return int64(len(l.live)) }
 // Cursor is the first group that was never reserved.
 func (l *Ledger) Cursor() int64 { return l.cursor }
 
+// Replay is the number of groups below the cursor that are back in the source.
+func (l *Ledger) Replay() int64 { return l.replay.len() }
+
 // Timeline is the present timeline.
 func (l *Ledger) Timeline() Timeline { return l.timeline }
 

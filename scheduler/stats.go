@@ -14,6 +14,8 @@ type Stats struct {
 	Closing    bool
 	// Groups by state.
 	Reserved, Executing, Terminal, Completed, Leased int64
+	// Cursor counts the groups that were ever reserved, Replay those of them that are back in the source.
+	Cursor, Replay int64
 	// Used and Limits of the bounds; a derived limit shows its present value. Bytes is of the fullest host.
 	ExecutingSamples, Retained, Buffered, Bytes int64
 	Limits                                      Limits
@@ -41,6 +43,7 @@ func (s *Scheduler) Stats() Stats {
 	}
 	out.Timeline, out.NextRollout, out.Books = s.ledger.Timeline(), s.ledger.LastRollout()+1, s.ledger.Books()
 	out.Announced, _, _, _ = s.ledger.Announced()
+	out.Cursor, out.Replay = s.ledger.Cursor(), s.ledger.Replay()
 	out.Reserved, out.Executing = s.ledger.Count(leases.Reserved), s.ledger.Count(leases.Executing)
 	out.Terminal, out.Completed, out.Leased = s.ledger.Count(leases.Terminal), s.ledger.Count(leases.Completed), s.ledger.Count(leases.Leased)
 	out.Retained, out.Buffered, out.OpenLeases = s.ledger.Live(), out.Completed+out.Leased, len(s.ledger.OpenLeases())
@@ -51,6 +54,27 @@ func (s *Scheduler) Stats() Stats {
 				out.Unconfirmed++
 			}
 		}
+	}
+	return out
+}
+
+// WorkerStats is one worker's share of a status screen.
+type WorkerStats struct {
+	Session leases.Session
+	// Executing counts the samples charged to it, Slots those it may run.
+	Executing, Slots int64
+	// Confirmed is the weight version that it confirmed last; Current says whether it may get work with it.
+	Confirmed int64
+	Current   bool
+}
+
+// WorkerStats returns the attached workers, in the order of their attachment.
+func (s *Scheduler) WorkerStats() []WorkerStats {
+	out := make([]WorkerStats, 0, len(s.workers))
+	for _, m := range s.workers {
+		out = append(out, WorkerStats{
+			Session: m.session, Executing: m.charged, Slots: int64(m.worker.Slots), Confirmed: m.confirmed, Current: s.ledger != nil && s.current(m),
+		})
 	}
 	return out
 }

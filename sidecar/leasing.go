@@ -43,7 +43,7 @@ func (o *owner) leased(reply reply) func(value any, err error) {
 		for _, group := range lease.Groups {
 			data := o.data[group.Handle]
 			out.Groups = append(out.Groups, &wire.LeasedGroup{
-				Group: group.Receipt.Group, Attempt: group.Receipt.Attempt, Locator: data.locator, Summary: data.summary, Staleness: lease.Announced - group.MinVersion,
+				Group: group.Receipt.Group, Attempt: group.Receipt.Attempt, Row: o.source.Row(group.Receipt.Group), Locator: data.locator, Summary: data.summary, Staleness: lease.Announced - group.MinVersion,
 			})
 		}
 		reply(&wire.Frame{Body: &wire.Frame_Lease{Lease: out}}, nil)

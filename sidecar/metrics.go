@@ -43,6 +43,8 @@ func (c runCollector) Collect(out chan<- prometheus.Metric) {
 	for state, groups := range s.GetBooks().GetLiveGroups() {
 		put(prometheus.GaugeValue, "live_groups", "Groups by state.", float64(groups), "state", state)
 	}
+	put(prometheus.GaugeValue, "cursor", "Groups that were ever reserved.", float64(s.GetCursor()))
+	put(prometheus.GaugeValue, "replay_groups", "Groups below the cursor that are back in the source.", float64(s.GetReplay()))
 	bound := func(name string, used, limit int64) {
 		put(prometheus.GaugeValue, "bound_used", "What a bound counts.", float64(used), "bound", name)
 		put(prometheus.GaugeValue, "bound_limit", "The bound; 0: none.", float64(limit), "bound", name)

@@ -31,6 +31,7 @@ type owner struct {
 
 	loop         *loop
 	scheduler    *scheduler.Scheduler
+	source       leases.Source
 	attached     map[leases.Session]*attached
 	tickets      map[scheduler.Ticket]func(value any, err error)
 	lastTicket   scheduler.Ticket
@@ -102,7 +103,7 @@ func (p *Process) newOwner(own *wire.Own, table *arrowio.Segment) (*owner, error
 	ctx, cancel := context.WithCancel(context.Background())
 	o := &owner{
 		log: p.log.Named("owner").With("run", own.GetRun().GetName()), run: own.GetRun(), address: listener.Addr().String(), cancel: cancel, started: time.Now(),
-		loop: newLoop(), scheduler: decides,
+		loop: newLoop(), scheduler: decides, source: config.Source,
 		attached: map[leases.Session]*attached{}, tickets: map[scheduler.Ticket]func(any, error){}, takes: map[takeKey]scheduler.Ticket{},
 		data: map[leases.Handle]*groupData{}, executions: map[uint64]leases.Handle{}, bySegment: map[segmentKey][]leases.Handle{}, publications: map[uint64]*publication{},
 	}

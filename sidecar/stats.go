@@ -2,7 +2,9 @@ package sidecar
 
 import (
 	"bytes"
+	"cmp"
 	"os"
+	"slices"
 	"strconv"
 
 	"outrider/bridge/wire"
@@ -10,7 +12,7 @@ import (
 	"outrider/scheduler"
 )
 
-// stats translates the present numbers; its cost does not grow with what is retained.
+// stats translates the present numbers; its cost grows with the members, not with what is retained.
 func (o *owner) stats() *wire.Stats {
 	s := o.scheduler.Stats()
 	out := &wire.Stats{
@@ -19,7 +21,7 @@ func (o *owner) stats() *wire.Stats {
 		Completed: s.Buffered, CompletedLimit: s.Limits.Completed, Bytes: s.Bytes, BytesLimit: s.Limits.Bytes,
 		Holds: int64(s.Holds), Workers: int64(s.Workers), Trainers: int64(s.Trainers), Requeued: s.Requeued, StaleOutcomes: s.StaleOutcomes, Evicted: s.Evicted,
 		StalenessMax: s.StalenessMax, Rewinds: s.Rewinds, ResidentBytes: residentBytes(), Ownership: "leases",
-		Unconfirmed: int64(s.Unconfirmed), Recovering: s.Recovering,
+		Unconfirmed: int64(s.Unconfirmed), Recovering: s.Recovering, Cursor: s.Cursor, Replay: s.Replay, Members: o.memberStats(),
 	}
 	if s.Unowned {
 		out.Ownership = "none"
@@ -57,4 +59,21 @@ func residentBytes() int64 {
 		return 0
 	}
 	return pages * int64(os.Getpagesize())
+}
+
+// memberStats lists everybody attached, by session.
+func (o *owner) memberStats() []*wire.MemberStats {
+	workers := map[leases.Session]scheduler.WorkerStats{}
+	for _, w := range o.scheduler.WorkerStats() {
+		workers[w.Session] = w
+	}
+	out := make([]*wire.MemberStats, 0, len(o.attached))
+	for session, a := range o.attached {
+		w := workers[session]
+		out = append(out, &wire.MemberStats{
+			Name: a.join.GetName(), Role: roleOf(a.join), Session: uint64(session), Executing: w.Executing, Slots: w.Slots, ConfirmedVersion: w.Confirmed, Confirmed: w.Current,
+		})
+	}
+	slices.SortFunc(out, func(a, b *wire.MemberStats) int { return cmp.Compare(a.GetSession(), b.GetSession()) })
+	return out
 }

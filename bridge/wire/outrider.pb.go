@@ -5434,6 +5434,8 @@ type Stats struct {
 	Members          []*MemberStats         `protobuf:"bytes,25,rep,name=members,proto3" json:"members,omitempty"`
 	Unconfirmed      int64                  `protobuf:"varint,26,opt,name=unconfirmed,proto3" json:"unconfirmed,omitempty"` // engines that may not get work until they confirm
 	Recovering       bool                   `protobuf:"varint,27,opt,name=recovering,proto3" json:"recovering,omitempty"`   // a later life that waits for its base or its join window
+	Cursor           int64                  `protobuf:"varint,28,opt,name=cursor,proto3" json:"cursor,omitempty"`           // groups that were ever reserved
+	Replay           int64                  `protobuf:"varint,29,opt,name=replay,proto3" json:"replay,omitempty"`           // of these, back in the source, to be reserved again
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
@@ -5655,6 +5657,20 @@ func (x *Stats) GetRecovering() bool {
 		return x.Recovering
 	}
 	return false
+}
+
+func (x *Stats) GetCursor() int64 {
+	if x != nil {
+		return x.Cursor
+	}
+	return 0
+}
+
+func (x *Stats) GetReplay() int64 {
+	if x != nil {
+		return x.Replay
+	}
+	return 0
 }
 
 type MemberStats struct {
@@ -6887,7 +6903,7 @@ const file_outrider_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\v2\x12.outrider.v1.CountR\x05value:\x028\x01\x1a=\n" +
 	"\x0fLiveGroupsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\xad\a\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\xdd\a\n" +
 	"\x05Stats\x12(\n" +
 	"\x05books\x18\x01 \x01(\v2\x12.outrider.v1.BooksR\x05books\x12!\n" +
 	"\fnext_rollout\x18\x02 \x01(\x03R\vnextRollout\x12+\n" +
@@ -6919,7 +6935,9 @@ const file_outrider_proto_rawDesc = "" +
 	"\vunconfirmed\x18\x1a \x01(\x03R\vunconfirmed\x12\x1e\n" +
 	"\n" +
 	"recovering\x18\x1b \x01(\bR\n" +
-	"recovering\"\xce\x01\n" +
+	"recovering\x12\x16\n" +
+	"\x06cursor\x18\x1c \x01(\x03R\x06cursor\x12\x16\n" +
+	"\x06replay\x18\x1d \x01(\x03R\x06replay\"\xce\x01\n" +
 	"\vMemberStats\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04role\x18\x02 \x01(\tR\x04role\x12\x18\n" +

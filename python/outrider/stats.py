@@ -123,6 +123,8 @@ class Stats:
         members: Everybody attached.
         unconfirmed: Engines that get no work until they confirm the announced version.
         recovering: Whether a restarted owner still waits for its base or for its members.
+        cursor: Groups that were ever reserved: each one is acknowledged, discarded, failed, live or to be replayed.
+        replay: Groups below the cursor that are back in the source.
     """
 
     books: Books
@@ -148,6 +150,8 @@ class Stats:
     members: tuple[MemberStats, ...]
     unconfirmed: int
     recovering: bool
+    cursor: int
+    replay: int
 
     def line(self) -> str:
         """All of it in one line, for a live display."""
@@ -206,6 +210,8 @@ _SAME = (
     "ownership",
     "unconfirmed",
     "recovering",
+    "cursor",
+    "replay",
 )
 
 

@@ -55,7 +55,8 @@ def judge(found: Evidence, stats: outrider.Stats, settings: Settings, seconds: f
         ("  acknowledged", f"{books.acknowledged.groups}"),
         ("  discarded", f"{sum(part.groups for part in books.discarded.values())}"),
         ("  failed", f"{books.failed.groups}"),
-        ("  live", f"{sum(part.groups for part in books.live.values())}"),
+        ("  live", f"{books.live.groups}"),
+        ("to be replayed", f"{stats.replay} groups were under way at the end and are back in the source"),
         ("requeued", f"{stats.requeued} times a group went back to the source"),
         ("tokens trained", f"{books.acknowledged.tokens}"),
         ("staleness", f"mean {stats.staleness_mean:.2f}, max {stats.staleness_max} versions"),
@@ -70,7 +71,8 @@ def judge(found: Evidence, stats: outrider.Stats, settings: Settings, seconds: f
     if settings.ownership == "none":
         rows += loss(account)
     else:
-        problems += lineage.prove(account, books.acknowledged.groups, books.reserved.groups - books.acknowledged.groups)
+        outside = stats.replay + books.reserved.groups - books.acknowledged.groups
+        problems += lineage.prove(account, books.acknowledged.groups, outside)
         problems += rebuilt(past, found, settings)
         rows += [
             ("books", "closed" if books.closed else "OPEN"),

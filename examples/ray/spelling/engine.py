@@ -24,7 +24,10 @@ class Engine:
     @ray.method(max_task_retries=-1)
     async def serve(self) -> None:
         async for work in self.worker.groups():
-            work.complete(self.generate(work))
+            try:
+                await work.complete_async(self.generate(work))
+            except Exception as error:  # fails this execution and nothing else
+                await work.fail_async(error)
 
     def generate(self, work: outrider.Work) -> list[outrider.Sample]:
         row = work.prompts.slice(0, 1).to_pylist()[0]

@@ -59,7 +59,7 @@ class Faults:
             self._kills.remove(kill)
             print(f"step {step}: SIGKILL of the {kill.victim} actor, {kill.told}", flush=True)
             with suppress(RayActorError):  # it dies in the call, as it is told to
-                ray.get(self._actors[kill.victim].__ray_call__.remote(_die))
+                ray.get(self._actors[kill.victim].__ray_call__.options(max_task_retries=0).remote(_die))
 
     def refuse(self, step: int) -> bool:
         """Lets an engine refuse the update after `step`, if that is planned; says whether the update is to be undone then."""

@@ -78,6 +78,8 @@ class Job:
         """Version `step + 1` is the weights after rollout `step`."""
         undo = self.faults.refuse(step)
         report = self.run.update_weights(step + 1, send=self.send, restore=self.restore if undo else None)
+        if self.ahead and self.ahead.admission in report.revoked:
+            self.ahead = None  # its groups would be too stale for the weights they meet; they are sampled again
         if report.unconfirmed:
             names = ", ".join(engine.name for engine in report.unconfirmed)
             self.say(step, f"version {step + 1} goes on without {names}: no work until it confirms a version")
@@ -139,7 +141,7 @@ def main() -> int:
         source=outrider.table(prompts(), shuffle=True, seed=settings.seed),
         group_size=grpo.GROUP_SIZE,
         batch_groups=grpo.BATCH_GROUPS,
-        limits=outrider.Limits(executing=128, retained=64, completed=48),
+        limits=outrider.Limits(executing=128, retained=48, completed=48),
         policy=outrider.Policy(max_staleness=MAX_STALENESS),
         ownership=settings.ownership,
     ) as run:

@@ -111,7 +111,7 @@ def account(lineage: Lineage, prompts: int) -> Account:
 def prove(found: Account, acknowledged: int, unsettled: int) -> list[str]:
     """What speaks against "the weights contain each acknowledged group exactly once"; empty: it is proven.
 
-    `acknowledged` and `unsettled` (live, discarded or failed: not to be in the weights) are the ledger's counts of groups.
+    `acknowledged` and `unsettled` (live, to be replayed, discarded or failed: not in the weights) are the ledger's counts of groups.
     """
     problems = list(found.problems)
     if found.twice:

@@ -27,7 +27,7 @@ class Settings:
     def ray(self) -> dict[str, Any]:
         """Arguments of ray.init: an embedded Ray, or the cluster of RAY_ADDRESS with these modules sent along."""
         if "RAY_ADDRESS" not in os.environ:
-            return {"num_cpus": 4, "include_dashboard": False}
+            return {"address": "local", "num_cpus": 4, "include_dashboard": False}
         submitted = (
             "RAY_JOB_CONFIG_JSON_ENV_VAR" in os.environ
         )  # by `ray job submit`, which has a working directory of its own
