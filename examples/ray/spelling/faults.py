@@ -26,9 +26,10 @@ KILLS = (
     Kill("taken", 150, "owner", "with groups in every state"),
     Kill("committed", 190, "trainer", "after a commit and before the next checkpoint"),
 )
-# Steps whose weight update one engine refuses to load. The first time it refuses twice, so that the update goes forward without
-# it; the second time once, and with restore= weights and ledger go back by one rollout.
+# Steps whose weight update one engine refuses to load, however often it is sent. The first goes forward without that engine; the
+# second has restore=, so weights and ledger go back by one rollout.
 FORWARD, ROLLBACK = 40, 50
+SENT = 2  # times that an update sends to an engine that does not confirm
 
 
 def plan(steps: int) -> list[Kill]:
@@ -51,7 +52,7 @@ class Faults:
 
     def __init__(self, kills: list[Kill], steps: int, actors: dict[str, Any]) -> None:
         self._kills, self._actors = list(kills), actors
-        self._refusals = {FORWARD * steps // PLANNED_STEPS: 2, ROLLBACK * steps // PLANNED_STEPS: 1}
+        self._undo = {FORWARD * steps // PLANNED_STEPS: False, ROLLBACK * steps // PLANNED_STEPS: True}
 
     def at(self, point: str, step: int) -> None:
         """Carries out what is planned for this point; returns when the victim is dead. Each kill happens once."""
@@ -63,7 +64,7 @@ class Faults:
 
     def refuse(self, step: int) -> bool:
         """Lets an engine refuse the update after `step`, if that is planned; says whether the update is to be undone then."""
-        times = self._refusals.pop(step, 0)
-        if times:
-            ray.get(self._actors["engine"].refuse.remote(step + 1, times))
-        return times == 1
+        undo = self._undo.pop(step, None)
+        if undo is not None:
+            ray.get(self._actors["engine"].refuse.remote(step + 1, SENT))
+        return bool(undo)

@@ -141,7 +141,7 @@ def main() -> int:
         source=outrider.table(prompts(), shuffle=True, seed=settings.seed),
         group_size=grpo.GROUP_SIZE,
         batch_groups=grpo.BATCH_GROUPS,
-        limits=outrider.Limits(executing=128, retained=48, completed=48),
+        limits=outrider.Limits(executing=128, retained=32, completed=32),
         policy=outrider.Policy(max_staleness=MAX_STALENESS),
         ownership=settings.ownership,
     ) as run:
