@@ -150,7 +150,10 @@ class Worker:
         )
 
     def drain(self) -> None:
-        """Takes no new work, waits until what runs has been reported, and leaves. Nothing is requeued."""
+        """Takes no new work and waits until what runs has been reported; then `groups` and `serve` end.
+
+        Finished groups stay in this process's sidecar until they are trained: `close` before that gives them back to the source.
+        """
         blocking(self._drain())
 
     async def drain_async(self) -> None:
@@ -165,7 +168,8 @@ class Worker:
             if not self._works:
                 idle.set_result(None)
         yield Wait(idle)
-        yield from self._close()
+        self.closing = True
+        self.inbox.end(Closed("outrider: this worker has drained; make a new one to go on"))
 
     def close(self) -> None:
         """Leaves the run; what still runs is given back. Idempotent."""
