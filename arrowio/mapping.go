@@ -2,6 +2,7 @@ package arrowio
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/apache/arrow/go/v15/arrow/memory"
 	"golang.org/x/sys/unix"
@@ -10,9 +11,16 @@ import (
 // seals is what makes memory a segment: nobody, whatever fd or mapping they hold, can change bytes or size again.
 const seals = unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_WRITE | unix.F_SEAL_SEAL
 
+// sealWaits are the pauses after which sealing is tried again. The kernel answers EBUSY for a writable mapping, but also
+// for pages that it holds itself for a moment, while it moves or compacts memory, after waiting for them less than 0.1 s.
+var sealWaits = []time.Duration{time.Millisecond, 5 * time.Millisecond, 20 * time.Millisecond, 100 * time.Millisecond}
+
 // seal sets all four seals at once, or finds them set.
 func seal(fd int) error {
-	_, err := unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, seals)
+	err := retryBusy(func() error {
+		_, err := unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, seals)
+		return err
+	}, time.Sleep)
 	switch err {
 	case nil:
 		return nil
@@ -22,6 +30,17 @@ func seal(fd int) error {
 		return checkSealed(fd)
 	}
 	return fmt.Errorf("%w: fd %d: %w; create it with memfd_create and MFD_ALLOW_SEALING", ErrNotMemory, fd, err)
+}
+
+// retryBusy calls try until it gives anything but EBUSY, or the pauses are used up.
+func retryBusy(try func() error, pause func(time.Duration)) error {
+	for _, wait := range sealWaits {
+		if err := try(); err != unix.EBUSY {
+			return err
+		}
+		pause(wait)
+	}
+	return try()
 }
 
 func checkSealed(fd int) error {

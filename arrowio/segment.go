@@ -22,7 +22,8 @@ type Segment struct {
 }
 
 // Seal takes ownership of fd (closed on error), seals the memory against any change, maps it read-only,
-// decodes and validates it. The cost is O(metadata + rows), independent of the bytes.
+// decodes and validates it. The cost is O(metadata + rows), independent of the bytes. Before it says ErrWritable it
+// tries again for about 0.1 s.
 // Errors: ErrWritable, ErrNotMemory, ErrSparse, *DamagedError, *UnsupportedError.
 func Seal(fd int) (*Segment, error) { return own(fd, seal) }
 

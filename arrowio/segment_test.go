@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"sync"
 	"testing"
+	"time"
 	"unsafe"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -283,4 +284,26 @@ func TestManyGoroutinesReadOneSegment(t *testing.T) {
 		}()
 	}
 	all.Wait()
+}
+
+// Pages that the kernel holds for a moment look like a writable mapping.
+func TestS11_04_SealingIsTriedAgainWhileBusy(t *testing.T) {
+	t.Parallel()
+	for busy := range 8 {
+		tries, waited := 0, time.Duration(0)
+		err := retryBusy(func() error {
+			if tries++; tries <= busy {
+				return unix.EBUSY
+			}
+			return unix.EPERM
+		}, func(d time.Duration) { waited += d })
+		if busy <= len(sealWaits) {
+			require.ErrorIs(t, err, unix.EPERM)
+			require.Equal(t, busy+1, tries)
+		} else {
+			require.ErrorIs(t, err, unix.EBUSY)
+			require.Equal(t, len(sealWaits)+1, tries)
+		}
+		require.Less(t, waited, time.Second)
+	}
 }
