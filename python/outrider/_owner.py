@@ -72,9 +72,8 @@ class InActor:
 
     def address(self) -> str:
         """Asks the actor, which answers as soon as its present life is up."""
-        import ray
-
-        found = ray.get(self.actor.describe.remote(), timeout=LOCATE_SECONDS)
+        # As a future: ray.get in a thread of an async actor warns of an event loop that this thread does not block.
+        found = self.actor.describe.remote().future().result(LOCATE_SECONDS)
         if isinstance(found, Error):
             raise found
         return str(found[3])
