@@ -68,7 +68,7 @@ def judge(found: Evidence, stats: outrider.Stats, settings: Settings, seconds: f
         ("owner", f"term {stats.term}, {stats.rewinds} rewinds, timeline {stats.timeline}"),
     ]
     problems = [] if books.closed else ["the books are open"]
-    if settings.ownership == "none":
+    if not settings.owned:
         rows += loss(account)
     else:
         outside = stats.replay + books.reserved.groups - books.acknowledged.groups

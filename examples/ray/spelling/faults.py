@@ -21,7 +21,7 @@ class Kill(NamedTuple):
 # Steps are those of a run of 300; a run of another length has the same plan at the same shares of it.
 PLANNED_STEPS = 300
 KILLS = (
-    Kill("taken", 70, "engine", "with groups in work"),
+    Kill("taken", 70, "engine", "which has finished groups in its sidecar"),
     Kill("admitted", 110, "trainer", "inside an open lease"),
     Kill("taken", 150, "owner", "with groups in every state"),
     Kill("committed", 190, "trainer", "after a commit and before the next checkpoint"),

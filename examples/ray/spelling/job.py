@@ -13,7 +13,7 @@ import time
 
 import outrider
 import ray
-from ray.exceptions import RayActorError
+from ray.exceptions import RayActorError, RayTaskError
 
 import closing
 import faults
@@ -26,8 +26,8 @@ from words import prompts
 CHECKPOINT_EVERY, MAX_STALENESS = 20, 2
 
 
-# A batch is void, an update went back, or an actor is on its way back.
-RECOVERABLE = (outrider.Refused, outrider.UpdateFailed, RayActorError)
+# A batch is void, an update went back, data went with an engine, or an actor is on its way back.
+RECOVERABLE = (outrider.Refused, outrider.UpdateFailed, outrider.DataError, RayActorError)
 
 
 class Job:
@@ -38,6 +38,7 @@ class Job:
         self.trainer = Trainer.options(name="trainer").remote(run, str(settings.out), settings.seed)
         self.weights, _ = self.trainer.weights.remote()
         self.engines = [Engine.options(name=f"engine-{i}").remote(run, settings.seed) for i in range(2)]
+        ray.get([engine.__ray_ready__.remote() for engine in self.engines])
         self.serving = [engine.serve.remote() for engine in self.engines]
         owner = ray.get_actor(f"outrider:{run.name}")
         victims = {"engine": self.engines[0], "trainer": self.trainer, "owner": owner}
@@ -77,7 +78,9 @@ class Job:
     def update(self, step: int) -> None:
         """Version `step + 1` is the weights after rollout `step`."""
         undo = self.faults.refuse(step)
-        report = self.run.update_weights(step + 1, send=self.send, restore=self.restore if undo else None)
+        report = self.run.update_weights(
+            step + 1, send=self.send, restore=self.restore if undo and self.settings.owned else None
+        )
         if self.ahead and self.ahead.admission in report.revoked:
             self.ahead = None  # its groups would be too stale for the weights they meet; they are sampled again
         if report.unconfirmed:
@@ -98,20 +101,27 @@ class Job:
         for _ in range(60):
             try:
                 self.weights, last = self.trainer.weights.remote()
-                version = ray.get(last) + 1
-                if self.run.next_rollout > version:
-                    self.run.rewind(version - 1)
-                if self.run.stats().announced_version < version:
-                    self.run.update_weights(version, send=self.send)
+                step = self.agree(ray.get(last))
+                if self.run.stats().announced_version < step:
+                    self.run.update_weights(step, send=self.send)
                 else:
                     self.run.rebroadcast(self.send)
             except RECOVERABLE as problem:
                 self.say(None, f"not back yet: {brief(problem)}")
-                time.sleep(0.5)
+                time.sleep(1)
             else:
-                self.say(version, f"goes on from rollout {version}")
-                return version
+                self.say(step, "goes on")
+                return step
         raise RuntimeError("the run did not come back")
+
+    def agree(self, last: int) -> int:
+        """Brings the run to the last rollout that the trainer's weights contain; returns the next one."""
+        step = self.run.next_rollout
+        if not self.settings.owned:
+            return max(step, last + 1)  # what the weights have lost stays lost
+        if step > last + 1:
+            self.run.rewind(last)
+        return last + 1
 
     def progress(self, step: int) -> None:
         reward = self.trained[step].reward
@@ -127,8 +137,12 @@ class Job:
 
 
 def brief(problem: BaseException) -> str:
-    """An error in one line: Ray puts the whole trace of an actor's error into its text."""
-    return f"{type(problem).__name__}: {str(problem).strip().splitlines()[-1]}"
+    """An error in one line."""
+    if isinstance(problem, RayTaskError):
+        problem = problem.cause  # its own text is the whole trace of the actor's error
+    if isinstance(problem, RayActorError):
+        return f"{type(problem).__name__}: Ray is restarting the actor"
+    return f"{type(problem).__name__}: {' '.join(str(problem).split())}"
 
 
 def main() -> int:

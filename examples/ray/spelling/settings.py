@@ -28,10 +28,14 @@ class Settings:
         """Arguments of ray.init: an embedded Ray, or the cluster of RAY_ADDRESS with these modules sent along."""
         if "RAY_ADDRESS" not in os.environ:
             return {"address": "local", "num_cpus": 4, "include_dashboard": False}
-        submitted = (
-            "RAY_JOB_CONFIG_JSON_ENV_VAR" in os.environ
-        )  # by `ray job submit`, which has a working directory of its own
+        # `ray job submit` has sent a working directory of its own.
+        submitted = "RAY_JOB_CONFIG_JSON_ENV_VAR" in os.environ
         return {} if submitted else {"runtime_env": {"working_dir": str(HERE)}}
+
+    @property
+    def owned(self) -> bool:
+        """Whether groups are leased: only then can the run go back with its trainer."""
+        return self.ownership != "none"
 
     def prepare(self) -> None:
         """Empties the output directory of what an earlier run left: its checkpoints are of another run."""
