@@ -1,0 +1,61 @@
+package script
+
+import "outrider/scheduler"
+
+func (r *Runner) findHold(a *args) scheduler.HoldID {
+	word := a.word("a hold")
+	return r.holds[index(word, "h", len(r.holds))]
+}
+
+func (r *Runner) cmdHold(a *args) {
+	h, err := r.owner.Hold(r.find(a.word("a session")).member.Session, a.text("reason", "evaluation"))
+	if err != nil {
+		r.result(err, "")
+		return
+	}
+	r.say("%s held", r.hold(h))
+}
+
+func (r *Runner) cmdFrontier(a *args) {
+	t := r.ticket()
+	r.owner.Frontier(t, r.findHold(a))
+	r.waits(t)
+}
+
+func (r *Runner) cmdCancelFrontier(a *args) {
+	r.owner.CancelFrontier(scheduler.Ticket(index(a.word("a call"), "k", r.tickets) + 1))
+}
+
+func (r *Runner) cmdRelease(a *args) { r.result(r.owner.Release(r.findHold(a)), "") }
+
+func (r *Runner) cmdUpdate(a *args) {
+	t := r.ticket()
+	mode := scheduler.Mode(a.pick("mode", "drain", "in-flight"))
+	r.owner.BeginUpdate(t, r.find(a.word("a session")).member.Session, a.number("version", 1), mode)
+	r.waits(t)
+}
+
+func (r *Runner) cmdRebroadcast(a *args) {
+	t := r.ticket()
+	r.owner.Rebroadcast(t, r.find(a.word("a session")).member.Session)
+	r.waits(t)
+}
+
+func (r *Runner) cmdUpdateStatus(a *args) {
+	v, err := r.owner.UpdateStatus(r.findHold(a))
+	r.result(err, "%s", r.report(v))
+}
+
+func (r *Runner) cmdRecord(a *args) {
+	t := r.ticket()
+	r.owner.Record(t, r.findHold(a), []byte(a.text("digest", "")))
+	r.waits(t)
+}
+
+func (r *Runner) cmdUndo(a *args) {
+	r.undoing = true
+	t := r.ticket()
+	r.owner.Undo(t, r.findHold(a))
+	r.waits(t)
+	r.undoing = false
+}

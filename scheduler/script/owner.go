@@ -1,0 +1,128 @@
+package script
+
+import (
+	"time"
+
+	"outrider/leases"
+	"outrider/scheduler"
+)
+
+// pick reads a word that must be one of the given ones and returns its place among them.
+func (a *args) pick(key string, words ...string) uint8 {
+	v := a.text(key, words[0])
+	for i, w := range words {
+		if v == w {
+			return uint8(i)
+		}
+	}
+	panic(usage("%s=%s is none of %v", key, v, words))
+}
+
+func (r *Runner) cmdOwner(a *args) {
+	prefetch := int(a.number("prefetch", 0))
+	if prefetch == 0 {
+		prefetch = -1 // none; 0 would be the default of the product
+	}
+	c := scheduler.Config{
+		Source: leases.Source{
+			Len: a.number("len", 100), Epochs: a.number("epochs", 0), Shuffle: a.flag("shuffle"), Seed: uint64(a.number("seed", 0)),
+			Identity: [32]byte{byte(a.number("content", 1))},
+		},
+		GroupSize: int(a.number("group-size", 2)), BatchGroups: int(a.number("batch", 2)), Prefetch: prefetch,
+		Limits: scheduler.Limits{
+			Executing: a.number("executing", 0), Retained: a.number("retained", 0), Completed: a.number("completed", 0), Bytes: a.number("bytes", 0),
+		},
+		Policy: scheduler.Policy{
+			Submission: scheduler.Submission(a.pick("submission", "sample", "group")), Order: scheduler.Order(a.pick("order", "fifo", "lifo")),
+			MaxStaleness: a.number("max-staleness", scheduler.NoBound), Stale: scheduler.Stale(a.pick("stale", "requeue", "drop")),
+			Full: scheduler.Full(a.pick("full", "block", "evict")), MaxAttempts: int(a.number("max-attempts", 0)),
+			MaxFailed: a.number("max-failed", 0), RefuseRewind: a.pick("rewind", "allow", "refuse") == 1,
+		},
+		Unowned:    a.pick("ownership", "leases", "none") == 1,
+		JoinWindow: time.Duration(a.number("join-window", 5)) * time.Second, CloseGrace: time.Duration(a.number("close-grace", 10)) * time.Second,
+		Verify: true,
+	}
+	if name := a.text("state", ""); name != "" {
+		c.State = r.checkpoint(name).state
+	}
+	r.cfg = c
+	for _, p := range r.procs {
+		p.gone = true
+	}
+	r.start()
+}
+
+// start begins the next life of the owner.
+func (r *Runner) start() {
+	r.lives++
+	r.cfg.Owner = leases.Session(ownerSessions + r.lives)
+	r.sessions[r.cfg.Owner] = "owner" + string(rune('0'+r.lives%10))
+	s, err := scheduler.New(r.cfg)
+	r.owner = nil
+	if err != nil {
+		r.result(err, "")
+		return
+	}
+	r.owner = s
+	s.Advance(r.now)
+}
+
+func (r *Runner) cmdKillOwner(*args) { r.owner = nil }
+
+func (r *Runner) cmdRestartOwner(*args) {
+	r.cfg.Recover = true
+	r.start()
+}
+
+func (r *Runner) cmdState(a *args) {
+	at := number(a.word("a rollout"))
+	b, err := r.owner.State(at)
+	c := checkpoint{rollout: at, state: b}
+	if name := a.text("of", ""); name != "" {
+		for _, step := range r.find(name).lineage {
+			if step.rollout <= at {
+				c.lineage = append(c.lineage, step)
+			}
+		}
+	}
+	if err == nil {
+		if a.flag("damaged") {
+			c.state[len(c.state)/2] ^= 1
+		}
+		r.states[a.text("as", "")] = c
+	}
+	r.result(err, "state of rollout %d", at)
+	a.used["as"] = true
+}
+
+func (r *Runner) checkpoint(name string) checkpoint {
+	c, ok := r.states[name]
+	if !ok {
+		panic(usage("no state was kept as %s", name))
+	}
+	return c
+}
+
+func (r *Runner) cmdSaved(a *args) { r.result(r.owner.Saved(number(a.word("a rollout"))), "") }
+
+func (r *Runner) cmdRewind(a *args) {
+	r.undoing = true
+	t := r.ticket()
+	r.owner.Rewind(t, number(a.word("a rollout")))
+	r.settle()
+	r.undoing = false
+}
+
+func (r *Runner) cmdNextRollout(*args) {
+	n, err := r.owner.NextRollout()
+	r.result(err, "%d", n)
+}
+
+func (r *Runner) cmdClose(a *args) { r.owner.Close(r.ticket(), a.flag("force")) }
+
+// fatal stands for whatever ends the run from outside: a source that cannot be read any more.
+type fatal string
+
+func (f fatal) Error() string { return string(f) }
+
+func (r *Runner) cmdFatal(a *args) { r.owner.Fatal(fatal(a.word("a reason"))) }

@@ -1,0 +1,187 @@
+package script
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"outrider/leases"
+	"outrider/scheduler"
+)
+
+// process is one attached process with what its sidecar keeps.
+type process struct {
+	name   string
+	member scheduler.Member
+	gone   bool // lost; an attached one of the same name is another process
+
+	// Worker: what it runs and what it has finished and not been told to release, by execution.
+	held []scheduler.Held
+
+	// Trainer.
+	manual  bool // entries wait in queue until the script delivers them
+	queue   []scheduler.Entry
+	base    []byte
+	log     []scheduler.Entry
+	lineage []step
+	at      int64 // last rollout that its weights contain
+}
+
+// step is one rollout in a trainer's weights.
+type step struct {
+	rollout int64
+	groups  []int64
+}
+
+// checkpoint is what a trainer saves: its weights (by their lineage) and the run's state.
+type checkpoint struct {
+	rollout int64
+	state   []byte
+	lineage []step
+}
+
+func (r *Runner) find(name string) *process {
+	for i := len(r.procs) - 1; i >= 0; i-- {
+		if p := r.procs[i]; p.name == name && !p.gone {
+			return p
+		}
+	}
+	panic(usage("no process %s is alive", name))
+}
+
+func (r *Runner) bySession(s leases.Session) *process {
+	for _, p := range r.procs {
+		if p.member.Session == s {
+			return p
+		}
+	}
+	return nil
+}
+
+// process starts one, with a session of its own.
+func (r *Runner) process(a *args) *process {
+	name := a.word("a name")
+	r.made++
+	p := &process{name: name, at: -1}
+	p.member = scheduler.Member{Session: leases.Session(processSessions + r.made), Host: a.text("host", "host1"), Name: name}
+	r.sessions[p.member.Session] = name
+	r.procs = append(r.procs, p)
+	return p
+}
+
+// attach dials the owner as the one just looked up, with what the process keeps.
+func (r *Runner) attach(p *process) {
+	m := p.member
+	m.LookedUp = true
+	if w := m.Worker; w != nil {
+		w.Inventory = slices.Clone(p.held)
+	}
+	if t := m.Trainer; t != nil {
+		t.StateAt, t.Base, t.Log = p.at, p.base, slices.Clone(p.log)
+		p.queue = nil
+	}
+	w, err := r.owner.Attach(m)
+	if err != nil {
+		r.result(err, "")
+		p.gone = m.Trainer != nil
+		return
+	}
+	p.member.KnownTerm = w.Term
+	for _, v := range w.Void {
+		r.say("void %s %s", p.name, r.execution(v.Execution))
+		p.forget(v)
+	}
+	if w.Recovering {
+		r.say("%s waits: the owner has not learned its base", p.name)
+	} else {
+		r.say("%s attached: timeline %s, version %d, next rollout %d", p.name, r.timeline(w.Timeline), w.Announced, w.NextRollout)
+	}
+}
+
+// forget drops what exactly this receipt stands for.
+func (p *process) forget(receipt leases.Receipt) {
+	p.held = slices.DeleteFunc(p.held, func(h scheduler.Held) bool { return h.Receipt == receipt })
+}
+
+func (p *process) holding(execution uint64) *scheduler.Held {
+	for i := range p.held {
+		if p.held[i].Receipt.Execution == execution {
+			return &p.held[i]
+		}
+	}
+	return nil
+}
+
+func (r *Runner) cmdWorker(a *args) {
+	p := r.process(a)
+	p.member.Worker = &scheduler.WorkerRole{Slots: int(a.number("slots", 4)), Engine: a.flag("engine")}
+	r.attach(p)
+}
+
+func (r *Runner) cmdClient(a *args) {
+	p := r.process(a)
+	p.member.Client = true
+	r.attach(p)
+}
+
+func (r *Runner) cmdTrainer(a *args) {
+	p := r.process(a)
+	p.manual = a.flag("manual")
+	t := &scheduler.TrainerRole{
+		Role: a.text("role", "actor"), Rank: int(a.number("rank", 0)), WorldSize: int(a.number("world", 1)), Generation: a.number("generation", 0),
+	}
+	p.at = a.number("state-at", -1)
+	if name := a.text("checkpoint", ""); name != "" {
+		c := r.checkpoint(name)
+		p.at, t.State, p.lineage = c.rollout, c.state, slices.Clone(c.lineage)
+		if a.flag("without-state") {
+			t.State = nil
+		}
+	}
+	p.member.Trainer = t
+	r.attach(p)
+}
+
+func (r *Runner) cmdReattach(a *args) { r.attach(r.find(a.word("a process"))) }
+
+func (r *Runner) cmdLose(a *args) {
+	p := r.find(a.word("a process"))
+	p.gone = !a.flag("for-a-while")
+	if r.owner != nil {
+		r.owner.Detach(p.member.Session, "killed")
+	}
+}
+
+func (r *Runner) cmdDrain(a *args) {
+	r.result(r.owner.Drain(r.find(a.word("a worker")).member.Session), "")
+}
+
+// cmdWeights shows what a trainer's weights contain, as its own lineage says.
+func (r *Runner) cmdWeights(a *args) {
+	p := r.find(a.word("a trainer"))
+	seen := map[int64]int64{}
+	for _, s := range p.lineage {
+		r.say("rollout %d: groups %s", s.rollout, strings.Trim(strings.ReplaceAll(fmt.Sprint(s.groups), " ", ","), "[]"))
+		for _, g := range s.groups {
+			if before, twice := seen[g]; twice {
+				r.say("TWICE: group %d, in rollouts %d and %d", g, before, s.rollout)
+			}
+			seen[g] = s.rollout
+		}
+	}
+	r.say("%d groups, each once", len(seen))
+}
+
+func (r *Runner) cmdLogCopy(a *args) {
+	p := r.find(a.word("a trainer"))
+	rollout, err := leases.StateRollout(p.base)
+	if err != nil {
+		r.say("no base; %d entries", len(p.log))
+		return
+	}
+	var index []string
+	for _, e := range p.log {
+		index = append(index, fmt.Sprint(e.Index))
+	}
+	r.say("base of rollout %d, entries %s", rollout, strings.Join(index, ","))
+}

@@ -1,0 +1,215 @@
+package script
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"outrider/leases"
+	"outrider/scheduler"
+)
+
+func (r *Runner) cmdTake(a *args) {
+	p := r.find(a.word("a session"))
+	t := r.ticket()
+	r.owner.Take(t, p.member.Session, a.number("rollout", 0))
+	r.waits(t)
+}
+
+// waits says that a call waits, when it was not answered at once.
+func (r *Runner) waits(t scheduler.Ticket) {
+	r.settle()
+	if _, answered := r.answers[t]; !answered {
+		r.say("k%d waits", t)
+	}
+}
+
+func (r *Runner) cmdCancelTake(a *args) {
+	r.owner.CancelTake(scheduler.Ticket(index(a.word("a call"), "k", r.tickets) + 1))
+}
+
+// request fixes the shards of a lease: its groups one after the other, spread over the shards.
+func (r *Runner) request(a *args, admission uint64) scheduler.PublishRequest {
+	groups := slices.Clone(r.given[admission].Groups)
+	if a.flag("reversed") {
+		slices.Reverse(groups)
+	}
+	if n := int(a.number("groups", int64(len(groups)))); n < len(groups) {
+		groups = groups[:n]
+	}
+	req := scheduler.PublishRequest{Shards: make([][]scheduler.RowRange, a.number("shards", 1)), Generation: a.number("generation", 0)}
+	req.Content[0] = byte(a.number("content", 1))
+	for i, g := range groups {
+		k := i % len(req.Shards)
+		req.Shards[k] = append(req.Shards[k], scheduler.RowRange{Group: g.Receipt.Group, Handle: g.Handle, Rows: g.Samples})
+	}
+	for role := range strings.SplitSeq(a.text("roles", "actor:1"), ",") {
+		name, size, _ := strings.Cut(role, ":")
+		req.Roles = append(req.Roles, scheduler.RoleSize{Role: name, WorldSize: int(number(size))})
+	}
+	return req
+}
+
+func (r *Runner) cmdPublish(a *args) {
+	admission := r.findAdmission(a.word("an admission"))
+	pub, err := r.owner.Publish(admission, r.request(a, admission))
+	if err == nil {
+		before, again := r.pubs[admission]
+		r.pubs[admission] = pub
+		if again && before.Digest == pub.Digest {
+			r.say("the same publication")
+			return
+		}
+	}
+	r.result(err, "published %s rollout %d", r.admission(admission), pub.Rollout)
+}
+
+func (r *Runner) cmdAdmit(a *args) {
+	admission := r.findAdmission(a.word("an admission"))
+	p := r.find(a.word("a trainer"))
+	req := scheduler.AdmitRequest{Admission: admission, Digest: r.pubs[admission].Digest, Session: p.member.Session}
+	if t := p.member.Trainer; t != nil {
+		req.Role, req.Rank, req.Generation = t.Role, t.Rank, t.Generation
+	}
+	req.Role, req.Rank = a.text("role", req.Role), int(a.number("rank", int64(req.Rank)))
+	if a.has("digest") {
+		req.Digest[0] += byte(a.number("digest", 0))
+	}
+	r.result(r.owner.Admit(req), "")
+}
+
+func (r *Runner) cmdCommit(a *args) {
+	t := r.ticket()
+	r.owner.Commit(t, r.findAdmission(a.word("an admission")))
+	r.waits(t)
+}
+
+func (r *Runner) cmdRollback(a *args) {
+	v, err := r.owner.Rollback(r.findAdmission(a.word("an admission")), a.text("reason", "asked"))
+	r.settle()
+	r.result(err, "%s", r.status(v))
+}
+
+func (r *Runner) cmdStatus(a *args) {
+	v, err := r.owner.LeaseStatus(r.findAdmission(a.word("an admission")))
+	r.result(err, "%s", r.status(v))
+}
+
+func (r *Runner) cmdDiscardGroups(a *args) {
+	admission := r.findAdmission(a.word("an admission"))
+	t := r.ticket()
+	r.owner.DiscardGroups(t, admission, a.numbers("groups"), a.text("reason", "filtered"))
+	r.waits(t)
+}
+
+// cmdAppended delivers what waits for a manual trainer: into its log, and the word of it to the owner.
+func (r *Runner) cmdAppended(a *args) {
+	p := r.find(a.word("a trainer"))
+	unsaid := a.flag("unsaid") // the log has it, the word was lost on the way
+	queue := p.queue
+	p.queue = nil
+	for _, e := range queue {
+		p.put(e)
+		if !unsaid {
+			r.owner.Appended(p.member.Session, e.Index)
+		}
+		r.settle()
+	}
+}
+
+// cmdTrain lets a trainer of one rank train rollouts up to one: take, finish whatever runs until there is a batch,
+// publish, admit, commit; with update also announce version rollout+1 that every engine confirms.
+func (r *Runner) cmdTrain(a *args) {
+	p := r.find(a.word("a trainer"))
+	to, update := a.number("to", p.at+1), a.flag("update")
+	generation := p.member.Trainer.Generation
+	for rollout := p.at + 1; rollout <= to; rollout++ {
+		if !r.trainOne(p, rollout, generation) {
+			return
+		}
+		if update {
+			r.announce(p, rollout+1)
+		}
+	}
+}
+
+func (r *Runner) trainOne(p *process, rollout, generation int64) bool {
+	r.quiet = true
+	defer func() { r.quiet = false }()
+	t := r.ticket()
+	r.owner.Take(t, p.member.Session, rollout)
+	r.settle()
+	for range 100 {
+		if _, answered := r.answers[t]; answered {
+			break
+		}
+		r.finishAll()
+	}
+	got, answered := r.answers[t]
+	switch {
+	case !answered:
+		r.say("rollout %d: no batch", rollout)
+		return false
+	case got.Err != nil:
+		r.say("rollout %d: %s", rollout, r.error(got.Err))
+		return false
+	}
+	lease := got.Value.(scheduler.Lease) //nolint:forcetypeassert // what Take answers
+	role := p.member.Trainer.Role
+	pub, err := r.owner.Publish(lease.Admission, r.request(parseArgs(fmt.Sprintf("publish generation=%d roles=%s:1", generation, role)), lease.Admission))
+	if err == nil {
+		err = r.owner.Admit(scheduler.AdmitRequest{Admission: lease.Admission, Digest: pub.Digest, Role: role, Generation: generation, Session: p.member.Session})
+	}
+	if err != nil {
+		r.say("rollout %d: %s", rollout, r.error(err))
+		return false
+	}
+	c := r.ticket()
+	r.owner.Commit(c, lease.Admission)
+	r.settle()
+	r.say("rollout %d: groups %s %s", rollout, groupIDs(lease.Groups), r.value(r.answers[c]))
+	return r.answers[c].Err == nil
+}
+
+// finishAll reports success for every execution that runs, in the order of their grants.
+func (r *Runner) finishAll() {
+	for _, x := range slices.Clone(r.executions) {
+		p := r.bySession(x.Receipt.Worker)
+		if p == nil || p.gone {
+			continue
+		}
+		if h := p.holding(x.Receipt.Execution); h != nil && h.Outcome == nil {
+			o := r.outcome(parseArgs("success"), x)
+			h.Outcome = &o
+			if err := r.owner.Terminal(x.Receipt, o); err != nil {
+				p.forget(x.Receipt)
+			}
+			r.settle()
+		}
+	}
+}
+
+// announce carries one weight update through: begin, every engine confirms, record.
+func (r *Runner) announce(p *process, version int64) {
+	r.quiet = true
+	defer func() { r.quiet = false }()
+	t := r.ticket()
+	r.owner.BeginUpdate(t, p.member.Session, version, scheduler.InFlight)
+	r.settle()
+	start, ok := r.answers[t].Value.(scheduler.UpdateStart)
+	if !ok {
+		r.say("version %d: %s", version, r.value(r.answers[t]))
+		return
+	}
+	for _, s := range start.Engines {
+		var line leases.Timeline
+		line, err := r.owner.Confirm(s, version, nil)
+		if e := r.bySession(s); err == nil && e != nil {
+			e.member.Worker.Confirmed, e.member.Worker.Timeline = version, line
+		}
+	}
+	c := r.ticket()
+	r.owner.Record(c, start.Hold, nil)
+	r.settle()
+	r.say("%s", r.value(r.answers[c]))
+}

@@ -1,0 +1,110 @@
+package script
+
+import (
+	"fmt"
+	"strings"
+
+	"outrider/leases"
+	"outrider/scheduler"
+)
+
+// value shows what a waiting call was answered.
+func (r *Runner) value(a scheduler.Answer) string {
+	if a.Err != nil {
+		return "error: " + r.error(a.Err)
+	}
+	switch v := a.Value.(type) {
+	case scheduler.Lease:
+		r.given[v.Admission] = v
+		text := fmt.Sprintf("lease %s rollout %d groups %s", r.admission(v.Admission), v.Rollout, groupIDs(v.Groups))
+		for _, g := range v.Groups {
+			if g.Samples != int32(r.cfg.GroupSize) {
+				text += fmt.Sprintf(" (group %d has %d samples)", g.Receipt.Group, g.Samples)
+			}
+		}
+		if v.Short {
+			text += " short"
+		}
+		if v.Final {
+			text += " final"
+		}
+		return text
+	case scheduler.LeaseStatus:
+		return r.status(v)
+	case scheduler.HoldID:
+		return "the frontier of " + r.hold(v) + " has ended"
+	case scheduler.UpdateStart:
+		text := fmt.Sprintf("%s send version %d to [%s]", r.hold(v.Hold), v.Version, r.list(v.Engines))
+		if len(v.Digest) > 0 {
+			text += " digest " + string(v.Digest)
+		}
+		return text + r.revoked(v.Revoked)
+	case scheduler.UpdateReport:
+		return r.report(v)
+	case scheduler.RewindReport:
+		text := fmt.Sprintf("rewound to rollout %d, timeline %s, version %d, %d groups replay", v.Rollout, r.timeline(v.Timeline), v.Version, v.Replay)
+		return text + r.revoked(v.RolledBack)
+	case scheduler.CloseReport:
+		rollout, err := leases.StateRollout(v.State)
+		if err != nil {
+			return "closed without state; " + books(v.Books)
+		}
+		r.states["final"] = checkpoint{rollout: rollout, state: v.State}
+		return fmt.Sprintf("closed with the state of rollout %d; %s", rollout, books(v.Books))
+	}
+	return fmt.Sprintf("%v", a.Value)
+}
+
+func (r *Runner) revoked(admissions []uint64) string {
+	var out strings.Builder
+	for i, a := range admissions {
+		if i == 0 {
+			out.WriteString(", rolled back:")
+		}
+		out.WriteString(" " + r.admission(a))
+	}
+	return out.String()
+}
+
+func (r *Runner) status(v scheduler.LeaseStatus) string {
+	text := fmt.Sprintf("%s rollout %d %s", r.admission(v.Admission), v.Rollout, v.State)
+	if v.Reason != "" {
+		text += " (" + r.short(v.Reason) + ")"
+	}
+	return text
+}
+
+func (r *Runner) report(v scheduler.UpdateReport) string {
+	return fmt.Sprintf("version %d confirmed by [%s], unconfirmed [%s]%s", v.Version, r.list(v.Confirmed), r.list(v.Unconfirmed), r.revoked(v.Revoked))
+}
+
+func tally(t leases.Tally) string { return fmt.Sprintf("%d/%d/%d", t.Groups, t.Samples, t.Tokens) }
+
+// books shows the accounts as groups/samples/tokens.
+func books(b leases.Books) string {
+	text := fmt.Sprintf("reserved %s = acknowledged %s", tally(b.Reserved), tally(b.Acknowledged))
+	for _, d := range b.Discarded {
+		text += fmt.Sprintf(" + discarded(%s) %s", d.Reason, tally(d.Tally))
+	}
+	text += fmt.Sprintf(" + failed %s + live %s", tally(b.Failed), tally(b.Live))
+	if !b.Closed() {
+		text += " DO NOT CLOSE"
+	}
+	return text
+}
+
+func (r *Runner) cmdBooks(*args) {
+	b := r.owner.Stats().Books
+	r.say("%s", books(b))
+}
+
+func (r *Runner) cmdStats(*args) {
+	v := r.owner.Stats()
+	r.say("executing %d groups, %d of %d samples", v.Executing, v.ExecutingSamples, v.Limits.Executing)
+	r.say("terminal %d, completed %d, leased %d; buffered %d of %d, retained %d of %d", v.Terminal, v.Completed, v.Leased, v.Buffered, v.Limits.Completed, v.Retained, v.Limits.Retained)
+	r.say("cursor %d, to replay %d, next rollout %d, version %d, timeline %s", v.Cursor, v.Replay, v.NextRollout, v.Announced, r.timeline(v.Timeline))
+	r.say("requeued %d, stale outcomes %d, evicted %d, stale settled %d, overdrawn %d, adopted %d, rewinds %d", v.Requeued, v.StaleOutcomes, v.Evicted, v.StaleSettled, v.Overdrawn, v.Adopted, v.Rewinds)
+	if v.Unowned {
+		r.say("ownership none")
+	}
+}

@@ -1,0 +1,108 @@
+package script
+
+import (
+	"strings"
+
+	"outrider/leases"
+	"outrider/scheduler"
+)
+
+// receipts reads the executions of a command, and changes what the command says to: another worker, attempt,
+// execution or timeline than was granted.
+func (r *Runner) receipts(a *args) []scheduler.Assignment {
+	var out []scheduler.Assignment
+	for len(a.words) > 0 && strings.HasPrefix(a.words[0], "x") {
+		out = append(out, r.executionRange(a.word("an execution"))...)
+	}
+	if len(out) == 0 {
+		panic(usage("%s needs executions, for example x1 or x1-x4", a.command))
+	}
+	out = append([]scheduler.Assignment(nil), out...)
+	for i := range out {
+		rec := &out[i].Receipt
+		if name := a.text("worker", ""); name != "" {
+			rec.Worker = r.find(name).member.Session
+		}
+		rec.Attempt = uint32(a.number("attempt", int64(rec.Attempt)))
+		rec.Execution += uint64(a.number("execution-plus", 0))
+		rec.Timeline.Number = uint64(a.number("timeline", int64(rec.Timeline.Number)))
+	}
+	return out
+}
+
+func (r *Runner) cmdDone(a *args) {
+	n := a.number("n", int64(r.cfg.GroupSize))
+	for _, x := range r.receipts(a) {
+		err := r.owner.SampleDone(x.Receipt, int(n))
+		r.result(err, "")
+		if p := r.bySession(x.Receipt.Worker); p != nil && err == nil {
+			if h := p.holding(x.Receipt.Execution); h != nil {
+				h.Done = max(h.Done, int(n))
+			}
+		}
+	}
+}
+
+// cmdTerminal reports success, retry, failure or discard.
+func (r *Runner) cmdTerminal(a *args) {
+	said := a.flag("unsaid")
+	for _, x := range r.receipts(a) {
+		o := r.outcome(a, x)
+		if p := r.bySession(x.Receipt.Worker); p != nil {
+			if h := p.holding(x.Receipt.Execution); h != nil && h.Outcome == nil {
+				h.Outcome = &o
+			}
+		}
+		if said {
+			continue // finished, and the owner has not heard of it
+		}
+		r.result(r.owner.Terminal(x.Receipt, o), "")
+		r.settle()
+	}
+}
+
+func (r *Runner) outcome(a *args, x scheduler.Assignment) leases.Outcome {
+	o := leases.Outcome{Reason: a.text("reason", ""), Tokens: a.number("tokens", int64(10*r.cfg.GroupSize)), Bytes: a.number("bytes", 100)}
+	o.Kind = map[string]leases.Kind{"success": leases.Success, "retry": leases.Retry, "failure": leases.Failure, "discard": leases.Discard}[a.command]
+	for _, key := range []string{"slots", "parents", "versions", "sum", "aborted", "digest", "handle"} {
+		a.used[key] = true
+	}
+	if o.Kind != leases.Success {
+		return o
+	}
+	o.Handle = leases.Handle(a.number("handle", int64(x.Receipt.Execution&(1<<40-1))))
+	o.Digest[0], o.Digest[1] = byte(a.number("digest", 1)), byte(x.Receipt.Execution)
+	if a.text("digest", "") == "0" {
+		o.Digest = [32]byte{}
+	}
+	o.Aborted = int(a.number("aborted", 0))
+	for _, p := range a.numbers("parents") {
+		o.Parents = append(o.Parents, p)
+	}
+	if a.has("slots") {
+		for _, s := range a.numbers("slots") {
+			o.Slots = append(o.Slots, int32(s))
+		}
+	} else {
+		for s := range r.cfg.GroupSize {
+			o.Slots = append(o.Slots, int32(s))
+		}
+	}
+	if v := a.numbers("versions"); len(v) > 0 {
+		o.HasVersions, o.MinVersion, o.MaxVersion = true, v[0], v[len(v)-1]
+		o.SumVersions = a.number("sum", v[0]*int64(len(o.Slots)))
+	}
+	return o
+}
+
+func (r *Runner) cmdConfirm(a *args) {
+	p := r.find(a.word("an engine"))
+	version := a.number("version", 0)
+	line, err := r.owner.Confirm(p.member.Session, version, []byte(a.text("digest", "")))
+	if err == nil {
+		p.member.Worker.Confirmed, p.member.Worker.Timeline = version, line
+	}
+	r.result(err, "")
+}
+
+func (r *Runner) cmdFreed(a *args) { r.owner.BytesReleased(a.text("host", "host1"), a.number("bytes", 0)) }
