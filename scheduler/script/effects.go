@@ -73,6 +73,9 @@ func (r *Runner) carry(e scheduler.Effect) string {
 				p.put(e.Entry)
 			}
 		}
+		if len(e.Sessions) == 0 {
+			return fmt.Sprintf("append to nobody entry %d", e.Entry.Index)
+		}
 		return fmt.Sprintf("append %s entry %d", r.list(e.Sessions), e.Entry.Index)
 	case scheduler.SetBase:
 		for _, s := range e.Sessions {

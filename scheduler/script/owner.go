@@ -46,9 +46,12 @@ func (r *Runner) cmdOwner(a *args) {
 		c.State = r.checkpoint(name).state
 	}
 	r.cfg = c
+	// Another run: its ids count from the start again.
 	for _, p := range r.procs {
 		p.gone = true
 	}
+	r.executions, r.admissions, r.holds = nil, nil, nil
+	r.given, r.pubs = map[uint64]scheduler.Lease{}, map[uint64]scheduler.Publication{}
 	r.start()
 }
 
