@@ -79,6 +79,18 @@ def read_stream(fd: int) -> list[pa.RecordBatch]:
         return list(reader)
 
 
+def joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    """Record batches of one schema as a single one; copied, unless there is only one.
+
+    Args:
+        batches: At least one.
+    """
+    if len(batches) == 1:
+        return batches[0]
+    (whole,) = pa.Table.from_batches(batches).combine_chunks().to_batches()
+    return whole
+
+
 def write_stream(schema: pa.Schema, batches: list[pa.RecordBatch], name: str) -> int:
     """Writes record batches once, as an Arrow IPC stream, into a fresh memfd.
 

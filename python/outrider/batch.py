@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from outrider._memory import joined
 from outrider._segment import Segment
 from outrider.columns import flat, is_fixed, is_list, numbers
 from outrider.errors import DataError
@@ -133,7 +134,7 @@ class Batch:
                 slices += self._parts[at].segment.rows(self._parts[at].first, self._parts[at].rows)
                 at += 1
             # A group whose rows lie apart (a shard that reorders them, a writer that split them) is joined by one copy.
-            yield Group(first.group, first.attempt, slices[0] if len(slices) == 1 else pa.concat_batches(slices))
+            yield Group(first.group, first.attempt, joined(slices))
 
     def column(self, name: str) -> pa.ChunkedArray:
         """A column over the whole shard, in row order; shared, not copied.

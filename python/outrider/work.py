@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 import pyarrow as pa
 
+from outrider._memory import joined
 from outrider._report import Finished
 from outrider._steps import Steps, Wait, awaiting, blocking
 from outrider.config import count
@@ -131,11 +132,7 @@ class Work:
 
     def _complete(self, data: Any) -> Steps[bool]:
         if isinstance(data, pa.Table):
-            data = (
-                pa.concat_batches(data.to_batches())
-                if data.num_rows
-                else pa.RecordBatch.from_pylist([], schema=data.schema)
-            )
+            data = joined(data.to_batches()) if data.num_rows else pa.RecordBatch.from_pylist([], schema=data.schema)
         if isinstance(data, pa.RecordBatch):
             finished = Finished(self, "success", batch=identify(data, [self.group], self._worker.group_size)[0])
         else:

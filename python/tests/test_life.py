@@ -166,7 +166,7 @@ async def test_S2_18_serve_complete_and_arrow_give_the_same_rows(own):
                         data = [trees(work.group, slot) for slot in range(2)]
                     else:
                         rows = [(slot, number) for slot in range(2) for number in range(slot + 1)]
-                        data = pa.record_batch(
+                        data = pa.RecordBatch.from_pydict(
                             {
                                 "slot": pa.array([slot for slot, _ in rows], pa.int32()),
                                 "group": pa.array([work.group for _ in rows], pa.int64()),
@@ -201,7 +201,7 @@ def test_S2_04_a_foreign_identity_is_refused_and_named(own):
 
 def test_S11_05_lists_of_one_domain_with_different_lengths_are_refused_and_named(own):
     run = own()
-    rows = pa.record_batch(
+    rows = pa.RecordBatch.from_pydict(
         {
             "tokens": pa.array([[1, 2], [3, 4]], pa.list_(pa.int32())),
             "response_length": pa.array([1, 2], pa.int32()),
@@ -234,7 +234,7 @@ def test_S11_05_a_column_of_a_wrong_type_or_with_nulls_is_refused_and_named(own,
     with outrider.Worker(run, slots=2) as worker:
         work = next(worker.groups())
         with pytest.raises(outrider.DataError) as caught:
-            work.complete(pa.record_batch(columns))
+            work.complete(pa.RecordBatch.from_pydict(columns))
     assert name in str(caught.value)
 
 
@@ -247,7 +247,7 @@ def test_S11_05_a_ragged_group_is_refused_before_anything_is_written(own):
         assert str(caught.value) == (
             f"outrider: group {work.group}: complete() got 1 entries, group_size is 2; give one Sample, or a list of Samples, for each slot"
         )
-        short = pa.record_batch({"tokens": pa.array([[1]], pa.list_(pa.int32()))})
+        short = pa.RecordBatch.from_pydict({"tokens": pa.array([[1]], pa.list_(pa.int32()))})
         with pytest.raises(outrider.DataError) as caught:
             work.complete(short)
         assert str(caught.value) == (
@@ -281,7 +281,7 @@ def test_S11_01_what_the_engine_writes_is_what_the_trainer_reads(own):
         "tokens": pa.array([[], [1, 2, 3]], pa.list_(pa.int32())),
         "response_length": pa.array([0, 2], pa.int32()),
     }
-    padded = pa.record_batch(
+    padded = pa.RecordBatch.from_pydict(
         {name: pa.concat_arrays([column, column]) for name, column in {**base, **every_type()}.items()}
     )
     written = padded.slice(1, 2)  # neither offsets nor values begin where their buffers do
@@ -304,7 +304,7 @@ def test_many_groups_in_one_report_and_one_segment(own):
         stream = worker.batches(max=8)
         while len(works) < 8:
             works += next(stream)
-        rows = pa.record_batch(
+        rows = pa.RecordBatch.from_pydict(
             {
                 "tokens": pa.array([[work.group, slot] for work in works for slot in range(2)], pa.list_(pa.int32())),
                 "response_length": pa.array([1] * 16, pa.int32()),

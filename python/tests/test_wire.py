@@ -297,7 +297,7 @@ def test_one_sidecar_serves_all_objects_of_a_process_and_goes_with_the_last(fake
 
 
 def test_a_table_of_many_batches_is_read_row_by_row(fake):
-    batches = [pa.record_batch({"n": [n, n + 1]}) for n in (0, 2)]
+    batches = [pa.RecordBatch.from_pydict({"n": [n, n + 1]}) for n in (0, 2)]
     run = outrider.own("t", source=outrider.table(pa.Table.from_batches(batches)), group_size=2, batch_groups=2)
     with outrider.Worker(run, slots=8) as worker:
         stream = worker.groups()
