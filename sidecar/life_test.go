@@ -232,22 +232,19 @@ func TestS9_01_CloseSettlesEverythingAndSidecarsLeaveInOrder(t *testing.T) {
 	worker := startWorker(t, address, "engine-0", 4)
 	driver := startMember(t, address, &wire.Join{Name: "driver"})
 	worker.complete(worker.assignment())
-	running := worker.assignment()
 	closing := driver.send(&wire.Frame{Member: driver.member, Body: &wire.Frame_Close{Close: &wire.Close{}}})
-	for {
-		frame := worker.next(func(f *wire.Frame) bool { return f.GetCancel() != nil })
-		if frame.GetCancel().GetReceipts()[0].GetExecution() == running.GetReceipt().GetExecution() {
-			break
-		}
-	}
-	for _, a := range append([]*wire.Assignment{running}, worker.grants...) {
-		worker.must(&wire.Frame{Member: worker.member, Body: &wire.Frame_Report{Report: &wire.Report{Outcomes: []*wire.Outcome{{Receipt: a.GetReceipt(), Kind: "retry", Reason: "cancelled"}}}}})
+	for range 2 { // four slots run two groups of two; each is cancelled and ends
+		cancel := worker.next(func(f *wire.Frame) bool { return f.GetCancel() != nil }).GetCancel()
+		worker.must(&wire.Frame{Member: worker.member, Body: &wire.Frame_Report{Report: &wire.Report{Outcomes: []*wire.Outcome{{Receipt: cancel.GetReceipts()[0], Kind: "retry", Reason: "cancelled"}}}}})
 	}
 	answer, _ := driver.answer(closing)
 	require.Empty(t, answer.GetError().GetMessage())
 	books := answer.GetClosed().GetStats().GetBooks()
 	require.Equal(t, books.GetReserved().GetGroups(), books.GetAcknowledged().GetGroups()+books.GetFailed().GetGroups()+books.GetLive().GetGroups())
 	require.NotEmpty(t, answer.GetClosed().GetState())
+	for _, r := range []*role{worker, driver} {
+		r.next(func(f *wire.Frame) bool { return f.GetEnd() != nil })
+	}
 	for _, s := range []*shim{worker.shim, driver.shim, owner} {
 		s.conn.Close()
 		require.Equal(t, ExitDrained, <-s.exit)
