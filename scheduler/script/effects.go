@@ -87,9 +87,12 @@ func (r *Runner) carry(e scheduler.Effect) string {
 		return fmt.Sprintf("base %s rollout %d entry %d", r.list(e.Sessions), e.R, e.Index)
 	case scheduler.Answer:
 		r.answers[e.Ticket] = e
+		if v, ok := e.Value.(scheduler.LeaseStatus); ok && v.State == scheduler.LeaseCommitted {
+			r.step(v.Admission, v.Rollout)
+		}
 		return fmt.Sprintf("k%d: %s", e.Ticket, r.value(e))
 	case scheduler.Committed:
-		r.step(e)
+		r.step(e.Admission, e.Rollout)
 		return fmt.Sprintf("committed %s rollout %d %s", r.list(e.Sessions), e.Rollout, r.admission(e.Admission))
 	case scheduler.Revoked:
 		text := fmt.Sprintf("revoked %s rollout %d %s", r.list(e.Sessions), e.Rollout, r.admission(e.Admission))
@@ -151,16 +154,16 @@ func (r *Runner) grant(e scheduler.Grant) string {
 	return fmt.Sprintf("grant %s %s: group %d attempt %d row %d version %d", r.session(e.Session), r.execution(x), a.Receipt.Group, a.Receipt.Attempt, a.Row, a.Version)
 }
 
-// step is the optimizer step of the ranks that a commit was told to.
-func (r *Runner) step(e scheduler.Committed) {
-	for _, s := range e.Sessions {
-		p := r.bySession(s)
-		if p == nil || p.gone || p.member.Trainer == nil || p.at >= e.Rollout {
+// step is the optimizer step of the ranks that admitted, once they hear that their batch is committed: by the owner's
+// word, or by the answer to a repeated commit.
+func (r *Runner) step(admission uint64, rollout int64) {
+	for _, p := range r.admitted[admission] {
+		if p.gone || p.at >= rollout {
 			continue
 		}
-		p.at = e.Rollout
-		made := step{rollout: e.Rollout}
-		for _, g := range r.given[e.Admission].Groups {
+		p.at = rollout
+		made := step{rollout: rollout}
+		for _, g := range r.given[admission].Groups {
 			made.groups = append(made.groups, g.Receipt.Group)
 		}
 		p.lineage = append(p.lineage, made)

@@ -4,7 +4,16 @@ import "outrider/scheduler"
 
 func (r *Runner) findHold(a *args) scheduler.HoldID {
 	word := a.word("a hold")
-	return r.holds[index(word, "h", len(r.holds))]
+	if i := index(word, "h", len(r.holds)+1); i < len(r.holds) {
+		return r.holds[i]
+	}
+	// One that stands and that nobody was told of: ids count up.
+	if len(r.holds) == 0 {
+		panic(usage("no hold has been told of"))
+	}
+	next := r.holds[len(r.holds)-1] + 1
+	r.hold(next)
+	return next
 }
 
 func (r *Runner) cmdHold(a *args) {

@@ -51,6 +51,7 @@ func (r *Runner) cmdOwner(a *args) {
 		p.gone = true
 	}
 	r.executions, r.admissions, r.holds = nil, nil, nil
+	r.admitted = map[uint64][]*process{}
 	r.given, r.pubs = map[uint64]scheduler.Lease{}, map[uint64]scheduler.Publication{}
 	r.start()
 }

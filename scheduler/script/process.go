@@ -69,10 +69,10 @@ func (r *Runner) process(a *args) *process {
 	return p
 }
 
-// attach dials the owner as the one just looked up, with what the process keeps.
-func (r *Runner) attach(p *process) {
+// attach dials the owner, as the one just looked up or at an address that it kept, with what the process keeps.
+func (r *Runner) attach(p *process, lookedUp bool) {
 	m := p.member
-	m.LookedUp = true
+	m.LookedUp = lookedUp
 	if w := m.Worker; w != nil {
 		w.Inventory = slices.Clone(p.held)
 	}
@@ -83,7 +83,7 @@ func (r *Runner) attach(p *process) {
 	w, err := r.owner.Attach(m)
 	if err != nil {
 		r.result(err, "")
-		p.gone = m.Trainer != nil
+		p.gone = m.Trainer != nil && lookedUp
 		return
 	}
 	p.member.KnownTerm = w.Term
@@ -115,13 +115,13 @@ func (p *process) holding(execution uint64) *scheduler.Held {
 func (r *Runner) cmdWorker(a *args) {
 	p := r.process(a)
 	p.member.Worker = &scheduler.WorkerRole{Slots: int(a.number("slots", 4)), Engine: a.flag("engine")}
-	r.attach(p)
+	r.attach(p, true)
 }
 
 func (r *Runner) cmdClient(a *args) {
 	p := r.process(a)
 	p.member.Client = true
-	r.attach(p)
+	r.attach(p, true)
 }
 
 func (r *Runner) cmdTrainer(a *args) {
@@ -139,10 +139,13 @@ func (r *Runner) cmdTrainer(a *args) {
 		}
 	}
 	p.member.Trainer = t
-	r.attach(p)
+	r.attach(p, true)
 }
 
-func (r *Runner) cmdReattach(a *args) { r.attach(r.find(a.word("a process"))) }
+func (r *Runner) cmdReattach(a *args) {
+	kept := a.flag("kept-address")
+	r.attach(r.find(a.word("a process")), !kept)
+}
 
 func (r *Runner) cmdLose(a *args) {
 	p := r.find(a.word("a process"))

@@ -23,7 +23,9 @@ type Runner struct {
 	answers map[scheduler.Ticket]scheduler.Answer
 	given   map[uint64]scheduler.Lease       // by admission, as last answered
 	pubs    map[uint64]scheduler.Publication // by admission, as last published
-	states  map[string]checkpoint
+	// admitted are the processes that admitted, by admission: those that step when the commit is answered.
+	admitted map[uint64][]*process
+	states   map[string]checkpoint
 	// undoing is set while a command goes back to older weights: the trainers' own weights go with it.
 	undoing bool
 	quiet   bool // effects are carried out and not shown
@@ -36,6 +38,7 @@ func New() *Runner {
 	return &Runner{
 		names: names{sessions: map[leases.Session]string{}}, answers: map[scheduler.Ticket]scheduler.Answer{},
 		given: map[uint64]scheduler.Lease{}, pubs: map[uint64]scheduler.Publication{}, states: map[string]checkpoint{},
+		admitted: map[uint64][]*process{},
 	}
 }
 

@@ -75,7 +75,15 @@ func (r *Runner) cmdAdmit(a *args) {
 	if a.has("digest") {
 		req.Digest[0] += byte(a.number("digest", 0))
 	}
-	r.result(r.owner.Admit(req), "")
+	r.result(r.admit(p, req), "")
+}
+
+func (r *Runner) admit(p *process, req scheduler.AdmitRequest) error {
+	err := r.owner.Admit(req)
+	if err == nil && !slices.Contains(r.admitted[req.Admission], p) {
+		r.admitted[req.Admission] = append(r.admitted[req.Admission], p)
+	}
+	return err
 }
 
 func (r *Runner) cmdCommit(a *args) {
@@ -158,7 +166,7 @@ func (r *Runner) trainOne(p *process, rollout, generation int64) bool {
 	role := p.member.Trainer.Role
 	pub, err := r.owner.Publish(lease.Admission, r.request(parseArgs(fmt.Sprintf("publish generation=%d roles=%s:1", generation, role)), lease.Admission))
 	if err == nil {
-		err = r.owner.Admit(scheduler.AdmitRequest{Admission: lease.Admission, Digest: pub.Digest, Role: role, Generation: generation, Session: p.member.Session})
+		err = r.admit(p, scheduler.AdmitRequest{Admission: lease.Admission, Digest: pub.Digest, Role: role, Generation: generation, Session: p.member.Session})
 	}
 	if err != nil {
 		r.say("rollout %d: %s", rollout, r.error(err))
