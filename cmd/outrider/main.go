@@ -28,7 +28,7 @@ func command() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: false,
 	}
-	root.AddCommand(sidecarCommand(), versionCommand(), &cobra.Command{
+	root.AddCommand(sidecarCommand(), versionCommand(), scriptCommand(), &cobra.Command{
 		Use:                "arrow",
 		Short:              "Check Arrow IPC streams",
 		DisableFlagParsing: true,

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -83,7 +84,8 @@ func (r *Runner) attach(p *process, lookedUp bool) {
 	w, err := r.owner.Attach(m)
 	if err != nil {
 		r.result(err, "")
-		p.gone = m.Trainer != nil && lookedUp
+		// A refused trainer process ends; one that met an owner without a future looks for the next.
+		p.gone = m.Trainer != nil && !errors.Is(err, leases.ErrReplaced)
 		return
 	}
 	p.member.KnownTerm = w.Term
