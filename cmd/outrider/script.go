@@ -28,7 +28,7 @@ func scriptCommand() *cobra.Command {
 func playScripts(out io.Writer, files []string, rewrite bool) error {
 	var failed error
 	for _, path := range files {
-		text, err := os.ReadFile(path) //nolint:gosec // the user names it
+		text, err := os.ReadFile(path)
 		if err != nil {
 			return fmt.Errorf("outrider: script: %w", err)
 		}

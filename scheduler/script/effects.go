@@ -3,6 +3,7 @@ package script
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"outrider/leases"
 	"outrider/scheduler"
@@ -175,7 +176,8 @@ func (r *Runner) logged(e scheduler.Log) string {
 	if e.Level == scheduler.Info && !r.infos {
 		return ""
 	}
-	text := level + ": " + e.Msg
+	var text strings.Builder
+	text.WriteString(level + ": " + e.Msg)
 	for i := 0; i+1 < len(e.KV); i += 2 {
 		v := e.KV[i+1]
 		switch id := v.(type) {
@@ -186,7 +188,7 @@ func (r *Runner) logged(e scheduler.Log) string {
 				v = r.admission(id)
 			}
 		}
-		text += fmt.Sprintf(" %s=%v", e.KV[i], v)
+		fmt.Fprintf(&text, " %s=%v", e.KV[i], v)
 	}
-	return r.short(text)
+	return r.short(text.String())
 }

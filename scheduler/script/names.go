@@ -1,7 +1,6 @@
 package script
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -127,7 +126,7 @@ func (n *names) error(err error) string { return n.short(err.Error()) }
 func groupIDs(groups []scheduler.LeasedGroup) string {
 	out := make([]string, len(groups))
 	for i, g := range groups {
-		out[i] = fmt.Sprint(g.Receipt.Group)
+		out[i] = strconv.FormatInt(g.Receipt.Group, 10)
 	}
 	return strings.Join(out, ",")
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"outrider/leases"
@@ -42,8 +43,8 @@ type checkpoint struct {
 }
 
 func (r *Runner) find(name string) *process {
-	for i := len(r.procs) - 1; i >= 0; i-- {
-		if p := r.procs[i]; p.name == name && !p.gone {
+	for _, p := range slices.Backward(r.procs) {
+		if p.name == name && !p.gone {
 			return p
 		}
 	}
@@ -186,7 +187,7 @@ func (r *Runner) cmdLogCopy(a *args) {
 	}
 	var index []string
 	for _, e := range p.log {
-		index = append(index, fmt.Sprint(e.Index))
+		index = append(index, strconv.FormatUint(e.Index, 10))
 	}
 	r.say("base of rollout %d, entries %s", rollout, strings.Join(index, ","))
 }

@@ -16,19 +16,20 @@ func (r *Runner) value(a scheduler.Answer) string {
 	switch v := a.Value.(type) {
 	case scheduler.Lease:
 		r.given[v.Admission] = v
-		text := fmt.Sprintf("lease %s rollout %d groups %s", r.admission(v.Admission), v.Rollout, groupIDs(v.Groups))
+		var text strings.Builder
+		fmt.Fprintf(&text, "lease %s rollout %d groups %s", r.admission(v.Admission), v.Rollout, groupIDs(v.Groups))
 		for _, g := range v.Groups {
 			if g.Samples != int32(r.cfg.GroupSize) {
-				text += fmt.Sprintf(" (group %d has %d samples)", g.Receipt.Group, g.Samples)
+				fmt.Fprintf(&text, " (group %d has %d samples)", g.Receipt.Group, g.Samples)
 			}
 		}
 		if v.Short {
-			text += " short"
+			text.WriteString(" short")
 		}
 		if v.Final {
-			text += " final"
+			text.WriteString(" final")
 		}
-		return text
+		return text.String()
 	case scheduler.LeaseStatus:
 		return r.status(v)
 	case scheduler.HoldID:
@@ -82,15 +83,16 @@ func tally(t leases.Tally) string { return fmt.Sprintf("%d/%d/%d", t.Groups, t.S
 
 // books shows the accounts as groups/samples/tokens.
 func books(b leases.Books) string {
-	text := fmt.Sprintf("reserved %s = acknowledged %s", tally(b.Reserved), tally(b.Acknowledged))
+	var text strings.Builder
+	fmt.Fprintf(&text, "reserved %s = acknowledged %s", tally(b.Reserved), tally(b.Acknowledged))
 	for _, d := range b.Discarded {
-		text += fmt.Sprintf(" + discarded(%s) %s", d.Reason, tally(d.Tally))
+		fmt.Fprintf(&text, " + discarded(%s) %s", d.Reason, tally(d.Tally))
 	}
-	text += fmt.Sprintf(" + failed %s + live %s", tally(b.Failed), tally(b.Live))
+	fmt.Fprintf(&text, " + failed %s + live %s", tally(b.Failed), tally(b.Live))
 	if !b.Closed() {
-		text += " DO NOT CLOSE"
+		text.WriteString(" DO NOT CLOSE")
 	}
-	return text
+	return text.String()
 }
 
 func (r *Runner) cmdBooks(*args) {

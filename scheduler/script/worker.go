@@ -76,9 +76,7 @@ func (r *Runner) outcome(a *args, x scheduler.Assignment) leases.Outcome {
 		o.Digest = [32]byte{}
 	}
 	o.Aborted = int(a.number("aborted", 0))
-	for _, p := range a.numbers("parents") {
-		o.Parents = append(o.Parents, p)
-	}
+	o.Parents = append(o.Parents, a.numbers("parents")...)
 	if a.has("slots") {
 		for _, s := range a.numbers("slots") {
 			o.Slots = append(o.Slots, int32(s))
@@ -105,4 +103,6 @@ func (r *Runner) cmdConfirm(a *args) {
 	r.result(err, "")
 }
 
-func (r *Runner) cmdFreed(a *args) { r.owner.BytesReleased(a.text("host", "host1"), a.number("bytes", 0)) }
+func (r *Runner) cmdFreed(a *args) {
+	r.owner.BytesReleased(a.text("host", "host1"), a.number("bytes", 0))
+}
