@@ -47,7 +47,9 @@ def judge(found: Evidence, stats: outrider.Stats, settings: Settings, seconds: f
     account = lineage.account(past, PROMPTS)
     rewards = [step.reward for step in found.trained.values()]
     first, last = report.means(rewards)
-    handover = np.array([step.handover for step in found.trained.values()]) * 1e3
+    admit, value = (
+        1e3 * np.median([getattr(step, name) for step in found.trained.values()]) for name in ("admit", "first")
+    )
     rows = [
         ("steps", f"{len(rewards)} in {seconds:.0f} s, seed {settings.seed}"),
         ("reward", f"{first:.3f} -> {last:.3f} (+{last - first:.3f})"),
@@ -60,10 +62,7 @@ def judge(found: Evidence, stats: outrider.Stats, settings: Settings, seconds: f
         ("requeued", f"{stats.requeued} times a group went back to the source"),
         ("tokens trained", f"{books.acknowledged.tokens}"),
         ("staleness", f"mean {stats.staleness_mean:.2f}, max {stats.staleness_max} versions"),
-        (
-            "handover",
-            f"median {np.median(handover):.2f} ms, 99 % {np.percentile(handover, 99):.2f} ms: admit() to first token",
-        ),
+        ("handover", f"admit() {admit:.1f} ms, then the first token in {value:.2f} ms (medians)"),
         ("sidecar memory", ", ".join(f"{name} {size / 2**20:.0f} MB" for name, size in found.memory.items())),
         ("owner", f"term {stats.term}, {stats.rewinds} rewinds, timeline {stats.timeline}"),
     ]

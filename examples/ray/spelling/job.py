@@ -9,6 +9,7 @@ acknowledged group exactly once.
 """
 
 import sys
+import textwrap
 import time
 
 import outrider
@@ -142,7 +143,7 @@ def brief(problem: BaseException) -> str:
         problem = problem.cause  # its own text is the whole trace of the actor's error
     if isinstance(problem, RayActorError):
         return f"{type(problem).__name__}: Ray is restarting the actor"
-    return f"{type(problem).__name__}: {' '.join(str(problem).split())}"
+    return textwrap.shorten(f"{type(problem).__name__}: {problem}", 220, placeholder=" …")
 
 
 def main() -> int:

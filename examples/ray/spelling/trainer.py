@@ -22,7 +22,8 @@ class Trained(NamedTuple):
     reward: float  # mean of the batch
     tokens: int
     digest: bytes  # of the weights after it
-    handover: float  # seconds from admit() to the first token in this process
+    admit: float  # seconds that admit() took: this rank holds the batch, and the owner knows it
+    first: float  # seconds from then to the first token
 
 
 @ray.remote(max_restarts=-1, num_cpus=0.5)
@@ -44,8 +45,9 @@ class Trainer:
         """Holds the batch; it may be trained on once the driver has committed its lease."""
         start = time.perf_counter()
         self.batch = self.trainer.admit(publication)
-        next(iter(self.batch.groups())).tokens[0]
-        self.handover = time.perf_counter() - start
+        admitted = time.perf_counter()
+        next(self.batch.groups()).tokens[0]
+        self.handover = admitted - start, time.perf_counter() - admitted
 
     @ray.method(num_returns=2)
     def train(self, rollout: int) -> tuple[model.Params, Trained]:
@@ -57,7 +59,7 @@ class Trainer:
         digest = grpo.digest(self.state.params)
         self.lineage.trained(rollout, members(batch, rows), digest)
         tokens = int(rows.prompt_length.sum() + rows.mask.sum())
-        return self.weights()[0], Trained(rollout, float(rows.reward.mean()), tokens, digest, self.handover)
+        return self.weights()[0], Trained(rollout, float(rows.reward.mean()), tokens, digest, *self.handover)
 
     @ray.method(num_returns=2)
     def weights(self) -> tuple[model.Params, int]:
