@@ -22,6 +22,9 @@ func (l *Ledger) StartCommit(admission uint64) (*Lease, Entry, error) {
 	if rank, missing := lease.Missing(); missing {
 		return nil, Entry{}, fmt.Errorf("%w: %s has not admitted admission %d of rollout %d", ErrNotAdmitted, rank, admission, lease.Rollout)
 	}
+	if lease.Rollout <= l.last {
+		return nil, Entry{}, fmt.Errorf("%w: rollout %d cannot be committed after rollout %d; roll it back", ErrConflict, lease.Rollout, l.last)
+	}
 	for _, other := range l.OpenLeases() {
 		if other.Rollout < lease.Rollout {
 			return nil, Entry{}, fmt.Errorf("%w: rollout %d cannot be committed before rollout %d (admission %d, %s); commit or roll that back first", ErrConflict, lease.Rollout, other.Rollout, other.Admission, other.state)

@@ -145,6 +145,7 @@ func (l *Ledger) Rollback(lease *Lease, reason string, cause error) {
 		panic(fmt.Sprintf("leases: rollback of admission %d while it is COMMITTING", lease.Admission))
 	}
 	for _, g := range lease.Groups {
+		l.outcomes.add(l.Receipt(g), g.print, Requeued)
 		l.becomeRequeued(g, g.failures)
 	}
 	l.close(lease, LeaseRolledBack, reason, cause)

@@ -175,14 +175,3 @@ func LastTerm(base []byte, log []Entry) (Term, uint64, error) {
 	}
 	return Term{}, c.index, nil
 }
-
-// CommittedBy is the last rollout whose commit a log up to index has, of those that count; the base's without one.
-func (l *Ledger) CommittedBy(index uint64) int64 {
-	last := l.base.rollout
-	for _, r := range l.effective {
-		if r.kind == recordCommit && r.index <= index {
-			last = max(last, r.rollout)
-		}
-	}
-	return last
-}

@@ -57,7 +57,10 @@ func (l *Ledger) Dispatch(g *Group, worker Session) Receipt {
 // group is neither settled nor reserved. version is what it was charged at dispatch. Errors: ErrStale.
 func (l *Ledger) Adopt(r Receipt, version int64) (*Group, error) {
 	why := ""
+	_, ended := l.outcomes.find(r)
 	switch {
+	case ended:
+		why = "it has ended, and its data was let go"
 	case r.Timeline != l.timeline:
 		why = fmt.Sprintf("the run is in timeline %s", l.timeline)
 	case r.Group < 0 || r.Group >= l.source.total() || r.Group-l.cursor > maxAhead:

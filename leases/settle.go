@@ -26,6 +26,7 @@ func (l *Ledger) Requeue(receipts ...Receipt) error {
 		return err
 	}
 	for _, g := range groups {
+		l.outcomes.add(l.Receipt(g), g.print, Requeued)
 		l.becomeRequeued(g, g.failures)
 	}
 	return nil

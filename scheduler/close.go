@@ -61,12 +61,13 @@ func (s *Scheduler) startClose(err error, cancel bool) {
 	}
 	s.closing = &closing{deadline: s.now + s.cfg.CloseGrace, err: err}
 	s.log(Info, "closing", "executing", s.running.live, "error", err)
-	said := err
-	if said == nil {
-		said = fmt.Errorf("%w: the run is closing", leases.ErrClosed)
-	}
 	for _, t := range s.takes {
-		t.fail(s, said)
+		if err != nil {
+			// The error comes out when what is under way has drained, before any queued group.
+			s.closing.late = append(s.closing.late, t.tickets...)
+			continue
+		}
+		t.fail(s, fmt.Errorf("%w: the run is closing", leases.ErrClosed))
 	}
 	s.takes = nil
 	for e := s.running.first; cancel && e != nil; e = e.next {

@@ -66,7 +66,10 @@ func (s *Scheduler) attachTrainer(m *member, in *TrainerRole) error {
 	if err := s.weigh(rank, &role); err != nil {
 		return err
 	}
-	m.trainer, m.stateAt, m.decided = &role, role.StateAt, false
+	if m.trainer != nil {
+		s.cohort.remove(m)
+	}
+	m.trainer, m.stateAt, m.decided, m.brought = &role, role.StateAt, false, false
 	if role.Generation > s.cohort.generation {
 		for _, old := range s.cohort.members() {
 			if old != m {
@@ -78,24 +81,48 @@ func (s *Scheduler) attachTrainer(m *member, in *TrainerRole) error {
 	if old := s.cohort.ranks[rank]; old != nil && old != m {
 		s.expel(old, fmt.Errorf("%w: %s has attached in another process", leases.ErrCohortChanged, rank))
 	}
+	_, declared := s.cohort.sizes[role.Role]
 	s.cohort.sizes[role.Role] = role.WorldSize
 	s.cohort.ranks[rank] = m
+	err := s.weighAll(m)
+	if err != nil && !declared {
+		delete(s.cohort.sizes, role.Role)
+	}
+	return err
+}
+
+// weighAll takes what a rank brings into account and decides when the cohort is complete.
+func (s *Scheduler) weighAll(m *member) error {
 	if s.ledger == nil {
 		return s.learn()
 	}
-	s.bringLog(m)
+	base, log := m.trainer.Base, m.trainer.Log
+	if base != nil || s.cfg.Unowned {
+		s.bringLog(m)
+	}
 	s.settleDoubts(m)
+	if base != nil && !s.cfg.Unowned {
+		at, err := s.ledger.Contained(base, log)
+		if err != nil {
+			return err
+		}
+		m.stateAt = at
+	}
 	return s.decide()
 }
 
 // weigh refuses weights that the ledger can never prove, before anything changes. A session whose sidecar survived
-// (it brings base or log) contains every commit that it has in its log: it was answered, or will be.
+// (it brings base and log) contains the commits of its log that were answered, whatever it says.
 func (s *Scheduler) weigh(rank leases.Rank, role *TrainerRole) error {
 	if s.ledger == nil {
 		return nil
 	}
 	if role.Base != nil && !s.cfg.Unowned {
-		role.StateAt = s.ledger.CommittedBy(lastIndex(role.Log))
+		at, err := s.ledger.Contained(role.Base, role.Log)
+		if err != nil {
+			return fmt.Errorf("%s: %w", rank, err)
+		}
+		role.StateAt = at
 	}
 	last := s.ledger.LastRollout()
 	if s.cfg.Unowned {
@@ -113,20 +140,31 @@ func (s *Scheduler) weigh(rank leases.Rank, role *TrainerRole) error {
 	return nil
 }
 
-func lastIndex(log []Entry) uint64 {
-	if len(log) == 0 {
-		return 0
-	}
-	return log[len(log)-1].Index
-}
-
-// bringLog gives a rank's sidecar the base and every entry since; what it has already it keeps.
+// bringLog gives a rank's sidecar base and log. A new process gets all that is decided in one piece, so that no part
+// of it can ever speak for weights that it does not hold; one that kept a log gets what that lacks.
 func (s *Scheduler) bringLog(m *member) {
-	state, rollout, index := s.ledger.Base()
+	m.brought = true
 	to := []leases.Session{m.session}
-	s.emit(SetBase{Sessions: to, R: rollout, Index: index, State: state})
+	state, rollout, index := s.ledger.Base()
+	brings, log := m.trainer.Base != nil, m.trainer.Log
+	if brings {
+		if _, has, err := leases.LastTerm(m.trainer.Base, nil); err == nil && has >= index {
+			index = has
+		} else {
+			s.emit(SetBase{Sessions: to, R: rollout, Index: index, State: state})
+		}
+	} else {
+		index = s.ledger.NextIndex() - 1
+		if len(s.replicating) > 0 {
+			index = s.replicating[0].entry.Index - 1
+		}
+		state, rollout = s.ledger.Now(index)
+		s.emit(SetBase{Sessions: to, R: rollout, Index: index, State: state})
+	}
 	for _, e := range s.ledger.Log() {
-		s.emit(Append{Sessions: to, Entry: e})
+		if e.Index > index && !sameEntry(log, e) {
+			s.emit(Append{Sessions: to, Entry: e})
+		}
 	}
 }
 
@@ -135,6 +173,7 @@ func (s *Scheduler) decide() error {
 	if !s.cohort.complete() || s.cfg.Unowned {
 		return nil
 	}
+	s.settleGone()
 	all := s.cohort.members()
 	undecided := false
 	for _, m := range all {
@@ -148,18 +187,26 @@ func (s *Scheduler) decide() error {
 	}
 	at, last := all[0].stateAt, s.ledger.LastRollout()
 	if at < last {
+		if s.cfg.Policy.RefuseRewind {
+			return fmt.Errorf("%w: the trainers have weights of rollout %d, the last committed one is %d, and rewind=\"refuse\"; load the checkpoint of rollout %d or allow rewinding", leases.ErrRefused, at, last, last)
+		}
 		if len(s.replicating) > 0 {
 			s.failReplications(fmt.Errorf("%w: the cohort came back with weights of rollout %d", leases.ErrStale, at))
 		}
 		if at == -1 {
 			s.log(Warn, "the trainer starts with fresh weights: every acknowledged group replays from the start", "commits", last+1)
 		}
-		if _, err := s.rewind(at, nil); err != nil {
+		if _, err := s.rewind(at, nil, nil); err != nil {
 			return err
 		}
 	}
 	for _, m := range all {
 		m.decided = true
+		if !m.brought {
+			s.bringLog(m)
+		}
+		// They have said what they had to say.
+		m.trainer.Base, m.trainer.Log, m.trainer.State = nil, nil, nil
 	}
 	return nil
 }
@@ -174,26 +221,42 @@ func (s *Scheduler) learn() error {
 		return err
 	}
 	s.ledger = ledger
-	for _, m := range s.cohort.members() {
-		if m.trainer.Base != nil && !s.cfg.Unowned {
-			m.stateAt = ledger.CommittedBy(lastIndex(m.trainer.Log))
-		}
-		if m.stateAt > ledger.LastRollout() && !s.cfg.Unowned {
-			s.ledger = nil
-			return fmt.Errorf("%w: %s has weights of rollout %d, the ledger that was found ends at %d; pass state= of that checkpoint, or start fresh with state_at=-1", leases.ErrState, m.rank(), m.stateAt, ledger.LastRollout())
-		}
-		ledger.SkipTo(m.stateAt)
-	}
-	for _, m := range s.cohort.members() {
-		s.bringLog(m)
-	}
-	s.log(Info, "base learned", "next_rollout", ledger.LastRollout()+1, "timeline", ledger.Timeline(), "term", s.term)
-	if err := s.decide(); err != nil {
+	if err := s.learned(); err != nil {
 		s.ledger = nil
+		for _, m := range s.cohort.members() {
+			m.decided, m.brought = false, false
+		}
 		return err
 	}
 	s.becomeKnown()
 	return nil
+}
+
+// learned weighs the cohort against the ledger that it was found in.
+func (s *Scheduler) learned() error {
+	all := s.cohort.members()
+	for _, m := range all {
+		if m.trainer.Base != nil && !s.cfg.Unowned {
+			at, err := s.ledger.Contained(m.trainer.Base, m.trainer.Log)
+			if err != nil {
+				return fmt.Errorf("%s: %w", m.rank(), err)
+			}
+			m.stateAt = at
+		}
+		if last := s.ledger.LastRollout(); m.stateAt > last && !s.cfg.Unowned {
+			return fmt.Errorf("%w: %s has weights of rollout %d, the ledger that was found ends at %d; pass state= of that checkpoint, or start fresh with state_at=-1", leases.ErrState, m.rank(), m.stateAt, last)
+		}
+	}
+	s.log(Info, "base learned", "next_rollout", s.ledger.LastRollout()+1, "timeline", s.ledger.Timeline(), "term", s.term)
+	for _, m := range all {
+		if m.trainer.Base != nil || s.cfg.Unowned {
+			s.bringLog(m)
+		}
+		if s.cfg.Unowned {
+			s.ledger.SkipTo(m.stateAt)
+		}
+	}
+	return s.decide()
 }
 
 // witness chooses the best evidence of the run's account: the log that has every entry that was ever answered, else
@@ -216,7 +279,12 @@ func (s *Scheduler) witness() (*leases.Ledger, error) {
 		if err != nil {
 			return nil, fmt.Errorf("base and log of %s: %w", m.rank(), err)
 		}
-		if best == nil || bestTerm.Less(term) || bestTerm == term && bestIndex < index {
+		// A base without a log has no term to compare: what it stands for was decided, so its index alone tells.
+		later := bestTerm.Less(term) || bestTerm == term && bestIndex < index
+		if none := (leases.Term{}); term == none || bestTerm == none {
+			later = bestIndex < index
+		}
+		if best == nil || later {
 			best, bestTerm, bestIndex = m.trainer, term, index
 		}
 	}
@@ -245,18 +313,8 @@ func (s *Scheduler) becomeKnown() {
 	for _, m := range s.workers {
 		inventory := m.inventory
 		m.inventory = nil
-		outcomes := map[uint64]leases.Handle{}
-		for _, h := range inventory {
-			if h.Outcome != nil {
-				outcomes[h.Receipt.Execution] = h.Outcome.Handle
-			}
-		}
 		for _, r := range s.reconcile(m, inventory) {
-			if handle, finished := outcomes[r.Execution]; finished {
-				s.release(r, handle)
-			} else {
-				s.emit(Cancel{Session: m.session, Receipt: r})
-			}
+			s.emit(Cancel{Session: m.session, Receipt: r})
 		}
 	}
 	early := s.early

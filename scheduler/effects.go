@@ -32,7 +32,7 @@ type (
 		Receipt leases.Receipt
 	}
 	// Release says that the data of one terminal receipt is not needed any more, and that its holder can forget
-	// the receipt.
+	// the receipt. It comes once for every handle that a report or an inventory brought, also when the holder is gone.
 	Release struct {
 		Holder  leases.Session
 		Receipt leases.Receipt

@@ -62,6 +62,9 @@ func (s *Scheduler) Admit(a AdmitRequest) error {
 	if m == nil || m.trainer == nil || m.rank() != rank {
 		return fmt.Errorf("%w: session %s is not attached as %s", leases.ErrRefused, a.Session, rank)
 	}
+	if !m.decided {
+		return fmt.Errorf("%w: %s cannot admit before every rank of generation %d has attached: what its weights contain is not weighed yet", leases.ErrNotAdmitted, rank, s.cohort.generation)
+	}
 	return s.ledger.Admit(a)
 }
 
@@ -136,8 +139,8 @@ func (s *Scheduler) finishCommit(r *replication) {
 		s.unhold(g)
 	}
 	s.ledger.FinishCommit(lease)
-	for _, session := range admitted {
-		if m := s.members[session]; m != nil {
+	for _, m := range s.cohort.members() {
+		if m.decided {
 			m.stateAt = rollout
 		}
 	}

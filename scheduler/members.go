@@ -33,8 +33,9 @@ type member struct {
 	stateAt int64
 	// decided is set once its state_at has been weighed in a complete cohort.
 	decided bool
-	// appended is the last entry up to which its log is known to equal the run's.
-	appended uint64
+	// brought is set once its sidecar was given base and log: it stands by them from then on, so it must be decided
+	// first, unless it brought them itself.
+	brought bool
 }
 
 // free is how many more samples the worker could run; negative when slots were taken away.
@@ -55,12 +56,19 @@ func (h *host) wrote(n int64) {
 	h.largest = max(h.largest, n)
 }
 
-// BytesReleased says that n bytes of data were freed on a host: each byte once, by whoever freed it last. Data that
-// ended with its worker's session is counted off by Detach.
+// BytesReleased says that n bytes of data were freed on a host: once for each handle, when its Release has come.
 func (s *Scheduler) BytesReleased(name string, n int64) {
 	if h := s.hosts[name]; h != nil && s.dead == nil {
 		h.written = max(0, h.written-n)
+		s.dropHost(h)
 		s.pump()
+	}
+}
+
+// dropHost forgets a host that has neither members nor data.
+func (s *Scheduler) dropHost(h *host) {
+	if h.members == 0 && h.written == 0 {
+		delete(s.hosts, h.name)
 	}
 }
 
@@ -190,9 +198,8 @@ func (s *Scheduler) leave(m *member, reason string) {
 		s.cohort.remove(m)
 	}
 	s.loseConsumer(m, reason)
-	if m.host.members--; m.host.members == 0 {
-		delete(s.hosts, m.host.name)
-	}
+	m.host.members--
+	s.dropHost(m.host)
 	s.trainerLost(m)
 	s.checkFrontiers()
 }

@@ -27,11 +27,37 @@ func (r *replication) fail(s *Scheduler, err error) {
 	}
 }
 
+// logged returns the ranks whose sidecars keep the run's log.
+func (s *Scheduler) logged() []*member {
+	return slices.DeleteFunc(s.cohort.members(), func(m *member) bool { return !m.brought })
+}
+
+func sessions(members []*member) []leases.Session {
+	var out []leases.Session
+	for _, m := range members {
+		out = append(out, m.session)
+	}
+	return out
+}
+
+// settleGone gives up waiting for ranks that the complete cohort does not have.
+func (s *Scheduler) settleGone() {
+	for _, r := range s.replicating {
+		for rank, session := range r.waiting {
+			if m := s.cohort.ranks[rank]; m == nil || m.session != session {
+				delete(r.waiting, rank)
+				r.lacks++
+			}
+		}
+	}
+	s.settleReplications()
+}
+
 // replicate sends an entry to every trainer and waits for those that count.
 func (s *Scheduler) replicate(r *replication) {
 	var to []leases.Session
 	r.waiting = map[leases.Rank]leases.Session{}
-	for _, m := range s.cohort.members() {
+	for _, m := range s.logged() {
 		to = append(to, m.session)
 		if r.lease == nil || slices.Contains(r.lease.Admitted(), m.session) {
 			r.waiting[m.rank()] = m.session
@@ -48,9 +74,6 @@ func (s *Scheduler) replicate(r *replication) {
 func (s *Scheduler) Appended(session leases.Session, index uint64) {
 	if s.dead != nil {
 		return
-	}
-	if m := s.members[session]; m != nil && m.trainer != nil {
-		m.appended = max(m.appended, index)
 	}
 	for _, r := range s.replicating {
 		if r.entry.Index != index {
@@ -132,12 +155,10 @@ func (s *Scheduler) failReplications(err error) {
 func (s *Scheduler) voidCommit(r *replication, reason string) {
 	lease := r.lease
 	s.giveBack(lease)
+	holders := append([]leases.Session{lease.Holder}, lease.Admitted()...)
 	entry := s.ledger.VoidCommit(lease, reason)
-	var to []leases.Session
-	for _, m := range s.cohort.members() {
-		to = append(to, m.session)
-	}
-	s.emit(Append{Sessions: to, Entry: entry})
+	s.emit(Revoked{Sessions: holders, Admission: lease.Admission, Rollout: lease.Rollout})
+	s.emit(Append{Sessions: sessions(s.logged()), Entry: entry})
 	s.log(Warn, "commit void", "rollout", lease.Rollout, "admission", lease.Admission, "reason", reason)
 	r.fail(s, fmt.Errorf("%w: admission %d of rollout %d was rolled back: %s; take the rollout again", leases.ErrStale, lease.Admission, lease.Rollout, reason))
 }

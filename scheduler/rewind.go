@@ -15,7 +15,7 @@ func (s *Scheduler) Rewind(t Ticket, r int64) {
 	}
 	err := s.openErr()
 	if err == nil {
-		_, err = s.rewind(r, func(report RewindReport) { s.answer(t, report, nil) })
+		_, err = s.rewind(r, []Ticket{t}, func(report RewindReport) { s.answer(t, report, nil) })
 	}
 	if err != nil {
 		s.answer(t, nil, err)
@@ -23,8 +23,9 @@ func (s *Scheduler) Rewind(t Ticket, r int64) {
 	s.pump()
 }
 
-// rewind undoes everything after a rollout; then, when not nil, is called when the trainers' logs have it.
-func (s *Scheduler) rewind(r int64, then func(RewindReport)) (RewindReport, error) {
+// rewind undoes everything after a rollout; then, when not nil, is called when the trainers' logs have it and answers
+// the tickets.
+func (s *Scheduler) rewind(r int64, tickets []Ticket, then func(RewindReport)) (RewindReport, error) {
 	if err := s.ledger.CanRewind(r); err != nil {
 		return RewindReport{}, err
 	}
@@ -59,7 +60,7 @@ func (s *Scheduler) rewind(r int64, then func(RewindReport)) (RewindReport, erro
 	s.newTimeline()
 	s.emit(Announced{Version: version})
 	s.ended = false
-	s.replicate(&replication{entry: done.Entry, done: func() {
+	s.replicate(&replication{entry: done.Entry, tickets: tickets, done: func() {
 		if then != nil {
 			then(report)
 		}
@@ -85,11 +86,7 @@ func (s *Scheduler) Saved(r int64) error {
 		return err
 	}
 	state, rollout, index := s.ledger.Base()
-	var to []leases.Session
-	for _, m := range s.cohort.members() {
-		to = append(to, m.session)
-	}
-	s.emit(SetBase{Sessions: to, R: rollout, Index: index, State: state})
+	s.emit(SetBase{Sessions: sessions(s.logged()), R: rollout, Index: index, State: state})
 	return nil
 }
 

@@ -15,6 +15,8 @@ type running struct {
 	m     *member
 	// charged is how many samples still count against the worker's slots and the executing bound.
 	charged int64
+	// adopted marks one that a former life, or a former attachment of its worker, began: no bound kept it out.
+	adopted bool
 	// seq orders executions by when they started here; frontiers compare it.
 	seq        uint64
 	prev, next *running
@@ -68,7 +70,6 @@ func (s *Scheduler) end(e *running) {
 	if e.group != nil {
 		set.live--
 	}
-	s.checkDrained(e.m)
 }
 
 // uncharge leaves charged samples on the account.
@@ -129,6 +130,10 @@ func (s *Scheduler) Terminal(r leases.Receipt, o leases.Outcome) error {
 			h.Outcome = &o
 			return nil
 		}
+		if s.members[r.Worker] != nil {
+			s.release(r, o.Handle)
+			return fmt.Errorf("%w: %s is not in the inventory that its worker brought", leases.ErrStale, r)
+		}
 		return fmt.Errorf("%w: %s: the owner has not learned its base; report it by the inventory", leases.ErrNotReady, r)
 	}
 	err := s.terminal(r, o)
@@ -150,13 +155,17 @@ func (s *Scheduler) terminal(r leases.Receipt, o leases.Outcome) error {
 	}
 	if fin.Repeated {
 		if fin.State >= leases.Acknowledged {
+			s.wrote(r.Worker, o)
 			s.release(r, o.Handle)
 		}
 		return nil
 	}
 	if e != nil {
 		s.end(e)
-		e.m.host.wrote(o.Bytes)
+		defer s.checkDrained(e.m) // not before the group that it may hold from here on is counted
+		s.wrote(r.Worker, o)
+	} else {
+		s.wrote(r.Worker, o) // until the Release that follows
 	}
 	if fin.State == 0 {
 		s.stats.StaleOutcomes++
@@ -203,10 +212,15 @@ func (s *Scheduler) failed(r leases.Receipt, o leases.Outcome, wrong error) {
 	}
 }
 
-// release tells a holder that the data of a receipt is not needed.
+// release tells that the data of a receipt is not needed: every handle that was counted by wrote gets one Release.
 func (s *Scheduler) release(r leases.Receipt, h leases.Handle) {
-	if s.members[r.Worker] != nil {
-		s.emit(Release{Holder: r.Worker, Receipt: r, Handle: h})
+	s.emit(Release{Holder: r.Worker, Receipt: r, Handle: h})
+}
+
+// wrote counts an outcome's data on its worker's host, until BytesReleased.
+func (s *Scheduler) wrote(worker leases.Session, o leases.Outcome) {
+	if m := s.members[worker]; m != nil && o.Handle != 0 {
+		m.host.wrote(o.Bytes)
 	}
 }
 

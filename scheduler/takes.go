@@ -108,6 +108,11 @@ func (s *Scheduler) serveTakes() bool {
 			changed = true
 		}
 		t, n := s.takes[0], s.takes[0].need
+		if last := s.ledger.LastRollout(); t.refill == nil && t.rollout <= last {
+			s.takes = s.takes[1:]
+			t.fail(s, fmt.Errorf("%w: rollout %d is committed; the next one is %d", leases.ErrConflict, t.rollout, last+1))
+			continue
+		}
 		if s.buffer.n < n {
 			if !s.dry() || s.buffer.n == 0 && t.refill == nil {
 				return changed

@@ -280,16 +280,18 @@ func (s *Scheduler) undo(t Ticket, id HoldID) error {
 	}
 	announced, contains, _, _ := s.ledger.Announced()
 	ready := func() {
+		if s.update != u {
+			s.answer(t, nil, fmt.Errorf("%w: hold %d ended while the run rewound to rollout %d", leases.ErrStale, id, contains))
+			return
+		}
 		u.version, u.announced, u.mode, u.start = announced, true, InFlight, nil
 		u.tickets = append(u.tickets, t)
-		if s.update == u {
-			s.startUpdate()
-		}
+		s.startUpdate()
 	}
 	if contains == s.ledger.LastRollout() {
 		ready()
 		return nil
 	}
-	_, err = s.rewind(contains, func(RewindReport) { ready() })
+	_, err = s.rewind(contains, []Ticket{t}, func(RewindReport) { ready() })
 	return err
 }

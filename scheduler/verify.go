@@ -14,13 +14,16 @@ func (s *Scheduler) Verify() error {
 	if err := s.ledger.Verify(); err != nil {
 		return err
 	}
-	samples, live := int64(0), 0
+	samples, dispatched, live := int64(0), int64(0), 0
 	charged := map[*member]int64{}
 	for e := s.running.first; e != nil; e = e.next {
 		samples += e.charged
 		charged[e.m] += e.charged
 		if e.group != nil {
 			live++
+			if !e.adopted {
+				dispatched += e.charged
+			}
 			if e.group.State() != leases.Executing || s.ledger.Receipt(e.group) != e.receipt {
 				return fmt.Errorf("scheduler: execution %d runs a group that is %s", e.receipt.Execution, e.group.State())
 			}
@@ -46,23 +49,23 @@ func (s *Scheduler) Verify() error {
 	if n := s.ledger.Count(leases.Completed); n != int64(s.buffer.n) || n != int64(len(s.buffer.stalest)) {
 		return fmt.Errorf("scheduler: %d groups are COMPLETED, the buffer has %d", n, s.buffer.n)
 	}
-	return s.verifyBounds(samples)
+	return s.verifyBounds(dispatched)
 }
 
-// verifyBounds checks what no event may exceed. Adopted and requeued work, and limits that shrank with their workers,
-// may: they are over already when they come.
-func (s *Scheduler) verifyBounds(samples int64) error {
+// verifyBounds checks what no event may exceed. Adopted and void work, and limits that shrank with their workers, may:
+// they are over already when they come. dispatched counts the samples that run and were dispatched here.
+func (s *Scheduler) verifyBounds(dispatched int64) error {
 	if s.cfg.Unowned {
 		return nil
 	}
 	if full := s.ledger.Count(leases.Completed) + s.ledger.Count(leases.Leased); s.cfg.Limits.Completed > 0 && full > s.cfg.Limits.Completed {
 		return fmt.Errorf("scheduler: %d groups are COMPLETED or LEASED, completed=%d", full, s.cfg.Limits.Completed)
 	}
+	if s.cfg.Limits.Executing > 0 && dispatched > s.cfg.Limits.Executing {
+		return fmt.Errorf("scheduler: %d samples are executing, executing=%d", dispatched, s.cfg.Limits.Executing)
+	}
 	if s.stats.Adopted > 0 {
 		return nil
-	}
-	if s.cfg.Limits.Executing > 0 && samples > s.cfg.Limits.Executing {
-		return fmt.Errorf("scheduler: %d samples are executing, executing=%d", samples, s.cfg.Limits.Executing)
 	}
 	if s.cfg.Limits.Retained > 0 && s.ledger.Live() > s.cfg.Limits.Retained {
 		return fmt.Errorf("scheduler: %d groups are retained, retained=%d", s.ledger.Live(), s.cfg.Limits.Retained)

@@ -21,6 +21,9 @@ func (s *Scheduler) attachWorker(m *member, w *WorkerRole) []leases.Receipt {
 		m.inventory = slices.Clone(w.Inventory)
 		return nil
 	}
+	if !known {
+		s.holdAgain(m, w.Inventory)
+	}
 	void := s.reconcile(m, w.Inventory)
 	if known {
 		s.grantAgain(m, w.Inventory)
@@ -52,6 +55,15 @@ func (s *Scheduler) reconcile(m *member, inventory []Held) (void []leases.Receip
 	return void
 }
 
+// holdAgain finds what a worker that was given up still holds: data of leases that every rank had admitted by then.
+func (s *Scheduler) holdAgain(m *member, inventory []Held) {
+	for _, h := range inventory {
+		if g, err := s.ledger.Lookup(h.Receipt); err == nil && g.State() > leases.Executing && g.Worker() == m.session {
+			m.holding.push(g)
+		}
+	}
+}
+
 // adopt takes over one execution of a former life, or charges a void one that still runs to its worker.
 func (s *Scheduler) adopt(m *member, h Held) *running {
 	var g *leases.Group
@@ -61,10 +73,15 @@ func (s *Scheduler) adopt(m *member, h Held) *running {
 	}
 	if err == nil {
 		s.stats.Adopted++
-		return s.begin(m, g, h.Receipt)
+		e := s.begin(m, g, h.Receipt)
+		e.adopted = true
+		return e
 	}
 	s.log(Info, "inventory void", "group", h.Receipt.Group, "worker", m.session, "why", err)
-	if h.Outcome == nil && s.running.byID[h.Receipt.Execution] == nil {
+	if h.Outcome != nil {
+		s.wrote(m.session, *h.Outcome)
+		s.release(h.Receipt, h.Outcome.Handle)
+	} else if s.running.byID[h.Receipt.Execution] == nil {
 		e := s.begin(m, nil, h.Receipt)
 		s.sampleDone(e, min(max(h.Done, 0), s.cfg.GroupSize))
 	}
@@ -84,6 +101,7 @@ func (s *Scheduler) grantAgain(m *member, inventory []Held) {
 				s.emit(Grant{Session: m.session, Assignment: s.assignment(e.group, e.receipt)})
 			} else {
 				s.end(e)
+				s.checkDrained(m)
 			}
 		}
 		e = next
@@ -133,6 +151,12 @@ func (s *Scheduler) runs(m *member) bool {
 
 // loseWork replays what a lost worker ran or held alone.
 func (s *Scheduler) loseWork(m *member) {
+	for _, h := range m.inventory {
+		if h.Outcome != nil {
+			s.release(h.Receipt, h.Outcome.Handle)
+		}
+	}
+	m.inventory = nil
 	for e := s.running.first; e != nil; {
 		next, g := e.next, e.group
 		if e.m == m {
@@ -150,11 +174,13 @@ func (s *Scheduler) loseWork(m *member) {
 	}
 	slices.SortFunc(held, func(a, b *leases.Group) int { return int(a.ID() - b.ID()) })
 	for _, g := range held {
+		m.holding.remove(g)
+	}
+	for _, g := range held {
 		switch g.State() {
 		case leases.Terminal, leases.Completed:
 			s.takeOut(g)
-			m.host.written = max(0, m.host.written-g.Bytes())
-			m.holding.remove(g)
+			s.releaseGroup(g)
 			s.abandon(g)
 		case leases.Leased:
 			if lease := g.Lease(); !admittedByAll(lease) {

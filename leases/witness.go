@@ -1,0 +1,66 @@
+package leases
+
+import "fmt"
+
+// Now returns state bytes that stand for the base and every entry up to index: the cut at the last commit, in the
+// present timeline. A trainer that gets them in one piece can never show a part of the log that it does not stand by.
+// index must be below every entry that is still being replicated.
+func (l *Ledger) Now(index uint64) (state []byte, rollout int64) {
+	c, err := l.at(l.last)
+	if err != nil {
+		panic(fmt.Sprintf("leases: the present cut does not hold: %v", err))
+	}
+	c.index, c.timeline = index, l.timeline
+	return c.encode(), c.rollout
+}
+
+// NextIndex is the index of the next log entry.
+func (l *Ledger) NextIndex() uint64 { return l.nextIndex }
+
+// Contained returns the last rollout that the weights of a trainer contain whose sidecar kept this base and log: the
+// last commit in them that counts here. One that is still being replicated, or that was declared void, was never
+// answered, so no weights contain it. Errors: ErrState (damaged; or the run has gone on without that trainer: it holds
+// a commit that was undone since, or that nobody here knows).
+func (l *Ledger) Contained(base []byte, log []Entry) (int64, error) {
+	t, err := Restore(Params{Source: l.source, GroupSize: l.groupSize, Unowned: l.unowned}, l.term, base, log)
+	if err != nil {
+		return 0, err
+	}
+	void := map[uint64]bool{}
+	for _, e := range l.log {
+		if rec, err := decodeEntry(e); err == nil && rec.kind == recordVoid {
+			void[rec.void] = true
+		}
+	}
+	for i := len(t.effective) - 1; i >= 0; i-- {
+		r := t.effective[i]
+		if r.kind != recordCommit || void[r.index] {
+			continue
+		}
+		if lease := l.open[r.admission]; lease != nil && lease.state == LeaseCommitting && lease.entry == r.index {
+			continue
+		}
+		if l.inForce(r.rollout, r.index, true) {
+			return r.rollout, nil
+		}
+		return 0, l.goneOn(r.rollout)
+	}
+	if c := t.base; c.rollout >= 0 && !l.inForce(c.rollout, c.index, false) {
+		return 0, l.goneOn(c.rollout)
+	}
+	return t.base.rollout, nil
+}
+
+// inForce reports whether a commit that was seen at an index (or in a base up to it) is in force here.
+func (l *Ledger) inForce(rollout int64, index uint64, exact bool) bool {
+	for _, r := range l.effective {
+		if r.kind == recordCommit && r.rollout == rollout {
+			return r.index == index || !exact && r.index < index
+		}
+	}
+	return rollout <= l.base.rollout && (!exact || index <= l.base.index)
+}
+
+func (l *Ledger) goneOn(rollout int64) error {
+	return fmt.Errorf("%w: the weights contain rollout %d as it was before the run went on without them (it is at rollout %d in timeline %s); restart the trainer from a checkpoint", ErrState, rollout, l.last, l.timeline)
+}
