@@ -1,0 +1,81 @@
+"""What the numbers were measured on, and its one setting that matters."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import platform
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from types import FrameType
+
+HUGE = Path("/sys/kernel/mm/transparent_hugepage/shmem_enabled")
+
+
+def describe() -> str:
+    """Processors, memory, kernel, versions, load."""
+    model = next((line.split(":", 1)[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")), platform.machine())
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    packages = ", ".join(f"{name} {_version(name)}" for name in ("ray", "grpcio", "protobuf", "numpy", "pyarrow"))
+    return (
+        f"machine  {os.cpu_count()} x {model}, {memory:.0f} GiB, Linux {platform.release()}, load {os.getloadavg()[0]:.1f} before the run\n"
+        f"         Python {platform.python_version()}, {packages}\n"
+        f"         shared-memory huge pages: {huge_pages() or 'unknown'}"
+    )
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "missing"
+
+
+def huge_pages() -> str | None:
+    """The kernel's setting for shared memory, None where it has none."""
+    try:
+        text = HUGE.read_text()
+    except OSError:
+        return None
+    return text[text.index("[") + 1 : text.index("]")]
+
+
+@contextmanager
+def huge_pages_set(value: str) -> Iterator[bool]:
+    """Sets the kernel's shared-memory huge pages for a block.
+
+    The former value comes back when the block ends, at the interpreter's exit, and on SIGINT, SIGTERM and SIGHUP.
+
+    Yields:
+        Whether the setting is in force; False without the right to write it.
+    """
+    before = huge_pages()
+    if before is None or before == value:
+        yield before == value
+        return
+    try:
+        HUGE.write_text(value)
+    except OSError:
+        yield False
+        return
+
+    def restore() -> None:
+        HUGE.write_text(before)
+
+    def ended(number: int, _: FrameType | None) -> None:
+        restore()
+        sys.exit(128 + number)
+
+    atexit.register(restore)
+    handlers = {number: signal.signal(number, ended) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield True
+    finally:
+        restore()
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        atexit.unregister(restore)
