@@ -59,7 +59,7 @@ func (r *run) publish(lease *Lease) *Publication {
 	for _, g := range lease.Groups {
 		shard = append(shard, RowRange{Group: g.ID(), Handle: g.Handle(), Rows: g.Samples()})
 	}
-	p, err := r.Publish(lease.Admission, PublishRequest{Shards: [][]RowRange{shard}, Roles: []RoleSize{{"actor", 1}}}, false)
+	p, err := r.Publish(lease.Admission, PublishRequest{Shards: [][]RowRange{shard}, Roles: []RoleSize{{Role: "actor", WorldSize: 1}}}, false)
 	require.NoError(r.t, err)
 	return p
 }
