@@ -161,6 +161,7 @@ func (s *Scheduler) bringLog(m *member) {
 		state, rollout = s.ledger.Now(index)
 		s.emit(SetBase{Sessions: to, R: rollout, Index: index, State: state})
 	}
+	m.baseIndex = index
 	for _, e := range s.ledger.Log() {
 		if e.Index > index && !sameEntry(log, e) {
 			s.emit(Append{Sessions: to, Entry: e})

@@ -36,6 +36,8 @@ type member struct {
 	// brought is set once its sidecar was given base and log: it stands by them from then on, so it must be decided
 	// first, unless it brought them itself.
 	brought bool
+	// baseIndex is the last entry that its base includes. It may be above that of the run's base, never goes back.
+	baseIndex uint64
 }
 
 // free is how many more samples the worker could run; negative when slots were taken away.

@@ -86,7 +86,16 @@ func (s *Scheduler) Saved(r int64) error {
 		return err
 	}
 	state, rollout, index := s.ledger.Base()
-	s.emit(SetBase{Sessions: sessions(s.logged()), R: rollout, Index: index, State: state})
+	var to []leases.Session
+	for _, m := range s.logged() {
+		if m.baseIndex < index {
+			m.baseIndex = index
+			to = append(to, m.session)
+		}
+	}
+	if len(to) > 0 {
+		s.emit(SetBase{Sessions: to, R: rollout, Index: index, State: state})
+	}
 	return nil
 }
 
