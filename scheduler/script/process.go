@@ -91,8 +91,8 @@ func (r *Runner) attach(p *process, lookedUp bool) {
 	}
 	p.member.KnownTerm = w.Term
 	for _, v := range w.Void {
+		// A finished one is released; one that runs is stopped, and its end reported all the same.
 		r.say("void %s %s", p.name, r.execution(v.Execution))
-		p.forget(v)
 	}
 	if w.Recovering {
 		r.say("%s waits: the owner has not learned its base", p.name)
