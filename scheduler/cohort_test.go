@@ -189,14 +189,14 @@ func TestS5_08_WorkerReturnsWhileItsAdmittedDataIsLeased(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, 9, false).workers()
 	require.NoError(t, r.trainer(3, TrainerRole{StateAt: -1}, nil))
-	r.finishOne()
+	r.finishOne() // what is leased
 	lease := r.admitted(3, 0)
-	r.s.Detach(rigWorker, "cut off")
-	r.run()
+	r.s.Detach(rigWorker, "cut off") // the second group, finished by admitted, goes back to the source
 	r.grants = nil
 	_, err := r.s.Attach(Member{Session: rigWorker, Worker: &WorkerRole{Slots: 4}})
 	require.NoError(t, err)
 	r.run()
+	r.finishOne()
 	require.NoError(t, r.ask(func(t Ticket) { r.s.Commit(t, lease.Admission) }).Err)
 	for rollout := int64(1); rollout < 6; rollout++ {
 		r.train(3, rollout)

@@ -1,6 +1,10 @@
 package scheduler
 
-import "outrider/leases"
+import (
+	"fmt"
+
+	"outrider/leases"
+)
 
 // orderList is a list of groups through Group.Order, oldest arrival first.
 type orderList struct {
@@ -62,4 +66,19 @@ func (l *holderList) remove(g *leases.Group) {
 	}
 	g.Holder = leases.Links{}
 	l.n--
+}
+
+// verify checks the links, and that every group in the list is held by that session.
+func (l *holderList) verify(holder leases.Session) error {
+	n := 0
+	for g, prev := l.first, (*leases.Group)(nil); g != nil; g, prev = g.Holder.Next, g {
+		n++
+		if g.Worker() != holder || g.Holder.Prev != prev || n > l.n {
+			return fmt.Errorf("scheduler: group %d (%s, of %s) is in the list of what %s holds", g.ID(), g.State(), g.Worker(), holder)
+		}
+	}
+	if n != l.n {
+		return fmt.Errorf("scheduler: %s holds %d groups, its list counts %d", holder, n, l.n)
+	}
+	return nil
 }

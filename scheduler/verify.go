@@ -39,6 +39,9 @@ func (s *Scheduler) Verify() error {
 		return fmt.Errorf("scheduler: %d groups are EXECUTING, %d executions have one", n, live)
 	}
 	for _, m := range s.workers {
+		if err := m.holding.verify(m.session); err != nil {
+			return err
+		}
 		if m.charged != charged[m] {
 			return fmt.Errorf("scheduler: worker %s is charged %d samples, recounted %d", m.session, m.charged, charged[m])
 		}
