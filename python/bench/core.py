@@ -1,0 +1,57 @@
+"""The core alone, in Go, beside the same life in plain Python."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import time
+import tracemalloc
+from pathlib import Path
+
+from bench.ledger import Ledger
+
+TRANSITIONS = 6
+"""Of one life: reserved, executing, terminal, completed, leased, acknowledged."""
+BATCH = 64
+
+
+def python_transitions(groups: int) -> float:
+    """Transitions a second of the plain ledger, one life after the other in batches of 64, with 1,024 groups retained."""
+    ledger = Ledger(retained=1024)
+    receipts = ledger.reserve(1024)
+    data = object()
+    start = time.perf_counter()
+    for rollout in range(groups // BATCH):
+        for receipt in receipts[:BATCH]:
+            ledger.complete(receipt, data)
+        taken = ledger.take(rollout, BATCH)
+        assert taken is not None
+        ledger.commit(taken[0])
+        receipts = receipts[BATCH:] + ledger.reserve(BATCH)
+    return ledger.acknowledged * TRANSITIONS / (time.perf_counter() - start)
+
+
+def python_bytes(groups: int) -> float:
+    """Bytes that the plain ledger keeps for each of that many completed groups."""
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        ledger = Ledger(retained=groups)
+        for receipt in ledger.reserve(groups):
+            ledger.complete(receipt, receipt[0])
+        after, _ = tracemalloc.get_traced_memory()
+        return (after - before) / groups
+    finally:
+        tracemalloc.stop()
+
+
+def go_metrics(root: Path, seconds: str) -> dict[str, float]:
+    """Runs the core's Go benchmarks once; the metrics that they report, by unit ("transitions/s", "B/group")."""
+    command = ["go", "test", "-run", "^$", "-bench", "Transitions|Retained", "-benchtime", seconds, "./scheduler", "./leases"]
+    out = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout
+    metrics: dict[str, float] = {}
+    for line in out.splitlines():
+        if line.startswith("Benchmark"):
+            for value, unit in re.findall(r"([\d.e+]+) (\S+)", line.split("\t", 1)[1]):
+                metrics.setdefault(unit, float(value))
+    return metrics

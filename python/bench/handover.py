@@ -1,0 +1,190 @@
+"""Rollouts of any size from an engine actor to a trainer actor, both real Ray actors on this host."""
+
+from __future__ import annotations
+
+import fcntl
+import gc
+import os
+import threading
+import time
+from typing import Any
+
+import numpy as np
+import ray
+from bench.rows import PROMPT, RESPONSE, array_samples, columns, list_samples, record_batch
+
+import outrider
+
+GROUP_SIZE = 8
+KINDS = ("packed", "arrays", "lists")
+TOUCHED = ("tokens", "logprobs", "loss_mask", "response_length", "reward")
+F_GET_SEALS, F_SEAL_WRITE = 1034, 8
+
+
+def samples_of(megabytes: float) -> int:
+    """How many samples make that many megabytes (10^6) of columns."""
+    each = 4 * (PROMPT + RESPONSE) + 5 * RESPONSE + 33
+    return max(1, round(megabytes * 1e6 / each / GROUP_SIZE)) * GROUP_SIZE
+
+
+def _touch(batch: outrider.Batch) -> None:
+    group = next(batch.groups())
+    for name in TOUCHED:
+        float(getattr(group, name)[0])
+
+
+class SealWatch:
+    """Says when the sidecar sealed the memfd that this process has just written: looks every 50 µs from outside."""
+
+    def __init__(self) -> None:
+        from outrider import _report
+
+        self._sealed: list[int] = []
+        self._watching: threading.Thread | None = None
+        self._write = _report.write_stream
+        _report.write_stream = self._written
+
+    def _written(self, *args: Any) -> int:
+        fd = self._write(*args)
+        self._watching = threading.Thread(target=self._watch, args=(os.dup(fd),), daemon=True)
+        self._watching.start()
+        return fd
+
+    def _watch(self, fd: int) -> None:
+        until = time.monotonic_ns() + 10**10
+        while not fcntl.fcntl(fd, F_GET_SEALS) & F_SEAL_WRITE and time.monotonic_ns() < until:
+            time.sleep(50e-6)
+        self._sealed.append(time.monotonic_ns())
+        os.close(fd)
+
+    def sealed(self) -> int:
+        """Monotonic ns of the last seal."""
+        if self._watching is not None:
+            self._watching.join()
+        return self._sealed[-1]
+
+
+@ray.remote(num_cpus=0)
+class Engine:
+    """Has columns; gives them away in one way or another."""
+
+    def __init__(self, run: outrider.Run) -> None:
+        self._watch = SealWatch()
+        self._worker = outrider.Worker(run, slots=GROUP_SIZE, engine=False)
+        self._works = iter(self._worker.groups())
+        self._data: Any = None
+
+    def prepare(self, kind: str, megabytes: float) -> None:
+        """Makes the data in the form that this engine is said to have it in; not part of what is measured."""
+        cols = columns(samples_of(megabytes), PROMPT, RESPONSE)
+        self._data = {"outrider": lambda: cols, "packed": lambda: cols, "arrays": lambda: array_samples(cols), "lists": lambda: list_samples(cols)}[kind]()
+        gc.collect()
+        gc.freeze()
+
+    def complete(self) -> tuple[int, int]:
+        """Completes one group with the columns. Monotonic ns: at the start, when it was sealed."""
+        work = next(self._works)
+        cols = self._data
+        count = len(cols["reward"])
+        time.sleep(0.02)  # The trainer is to be waiting.
+        start = time.monotonic_ns()
+        group = np.full(count, work.group, np.int64)
+        slot = (np.arange(count) // (count // GROUP_SIZE)).astype(np.int32)
+        assert work.complete(record_batch(cols, group, slot))
+        return start, self._watch.sealed()
+
+    def put(self, trainer: Any) -> tuple[int, int]:
+        """Puts the data into Ray's store and tells the trainer. Monotonic ns: at the start, at the first values."""
+        start = time.monotonic_ns()
+        return start, ray.get(trainer.get.remote([ray.put(self._data)]))
+
+
+@ray.remote(num_cpus=0)
+class Trainer:
+    """Wants the first value of every column."""
+
+    def __init__(self, run: outrider.Run) -> None:
+        self._run = run
+        self._trainer = outrider.Trainer(run)
+        self._rollout = 0
+
+    def next(self) -> int:
+        """One batch through Outrider, committed. Monotonic ns when the first value of each column was read."""
+        _touch(self._trainer.next(self._rollout))
+        self._rollout += 1
+        return time.monotonic_ns()
+
+    def steps(self) -> dict[str, int]:
+        """One batch by the single calls that `next` is made of. Monotonic ns when each was over."""
+        at = {}
+        lease = self._run.take(self._rollout)
+        at["taken"] = time.monotonic_ns()
+        publication = lease.publish()
+        at["published"] = time.monotonic_ns()
+        batch = self._trainer.admit(publication)
+        at["admitted"] = time.monotonic_ns()
+        _touch(batch)
+        at["first"] = time.monotonic_ns()
+        lease.commit()
+        at["committed"] = time.monotonic_ns()
+        self._rollout += 1
+        return at
+
+    def get(self, refs: list[Any]) -> int:
+        """One object through Ray, of any of the kinds. Monotonic ns as above."""
+        data = ray.get(refs[0])
+        if isinstance(data, dict):
+            for name in TOUCHED:
+                float(data[name][0])
+        else:
+            sample = data[0]
+            float(sample.tokens[0] + sample.logprobs[0] + sample.loss_mask[0] + sample.response_length + sample.reward)
+        return time.monotonic_ns()
+
+
+class Handover:
+    """One engine actor and one trainer actor that are contestants of each other in turns. Ray must be initialised."""
+
+    def __init__(self) -> None:
+        self._run = outrider.start(
+            "bench-handover", source=outrider.table([{"question": i} for i in range(64)]), group_size=GROUP_SIZE, batch_groups=1
+        )
+        self._engine = Engine.remote(self._run)
+        self._trainer = Trainer.remote(self._run)
+
+    def outrider(self, megabytes: float, times: int) -> tuple[list[float], list[float]]:
+        """Milliseconds: columns in the engine to first values of a committed batch in the trainer; sealed to first values."""
+        ray.get(self._engine.prepare.remote("outrider", megabytes))
+        whole, sealed = [], []
+        for _ in range(times):
+            reading = self._trainer.next.remote()
+            start, seal = ray.get(self._engine.complete.remote())
+            first = ray.get(reading)
+            whole.append((first - start) / 1e6)
+            sealed.append((first - seal) / 1e6)
+        return whole, sealed
+
+    def steps(self, megabytes: float, times: int) -> list[dict[str, float]]:
+        """Milliseconds of each part, by the single calls that `Trainer.next` is made of."""
+        ray.get(self._engine.prepare.remote("outrider", megabytes))
+        out = []
+        for _ in range(times):
+            reading = self._trainer.steps.remote()
+            start, seal = ray.get(self._engine.complete.remote())
+            marks = {"start": start, "sealed": seal, **ray.get(reading)}
+            names = list(marks)
+            parts = {after: (marks[after] - marks[before]) / 1e6 for before, after in zip(names, names[1:], strict=False)}
+            out.append({**parts, "admit to first": (marks["first"] - marks["published"]) / 1e6})
+        return out
+
+    def ray(self, kind: str, megabytes: float, times: int) -> list[float]:
+        """Milliseconds: data in the engine to first values in the trainer."""
+        ray.get(self._engine.prepare.remote(kind, megabytes))
+        spans = [ray.get(self._engine.put.remote(self._trainer)) for _ in range(times)]
+        return [(first - start) / 1e6 for start, first in spans]
+
+    def close(self) -> None:
+        """Ends run and actors."""
+        self._run.close(force=True)
+        ray.kill(self._engine)
+        ray.kill(self._trainer)
