@@ -1,5 +1,7 @@
 package leases
 
+import "fmt"
+
 // Announced is the announced weight version, the last rollout that it contains (-1 for none), the timeline in
 // which it was recorded and its digest.
 func (l *Ledger) Announced() (version, contains int64, timeline Timeline, digest []byte) {
@@ -13,11 +15,15 @@ func (l *Ledger) StartVersion(version int64, digest []byte) Entry {
 	return l.write(&record{kind: recordVersion, mark: mark})
 }
 
-// FinishVersion announces the version of an entry that StartVersion made in this timeline.
+// FinishVersion announces the version of an entry that StartVersion made. Errors: ErrStale (the run has rewound since
+// to a rollout that the version goes beyond: no log counts it).
 func (l *Ledger) FinishVersion(e Entry) error {
 	rec, err := decodeEntry(e)
 	if err != nil {
 		return err
+	}
+	if rec.mark.contains > l.last {
+		return fmt.Errorf("%w: version %d contains rollout %d and the run has rewound to rollout %d; announce the version that the trainer has now", ErrStale, rec.mark.version, rec.mark.contains, l.last)
 	}
 	l.effective = append(l.effective, rec)
 	l.announced = rec.mark

@@ -217,12 +217,23 @@ func (s *Scheduler) record(t Ticket, id HoldID, digest []byte) error {
 	u.recording = true
 	entry := s.ledger.StartVersion(u.version, digest)
 	s.replicate(&replication{entry: entry, done: func() {
-		s.must(s.ledger.FinishVersion(entry))
+		if err := s.ledger.FinishVersion(entry); err != nil {
+			s.undone(u, err)
+			return
+		}
 		s.log(Info, "announced", "version", u.version, "confirmed", len(report.Confirmed), "unconfirmed", len(report.Unconfirmed))
 		s.emit(Announced{Version: u.version})
 		s.finishRecord(u)
 	}})
 	return nil
+}
+
+// undone ends an update whose version was undone while it was on its way to the logs.
+func (s *Scheduler) undone(u *update, err error) {
+	if s.update == u {
+		s.endHold(u.hold, err)
+	}
+	u.fail(s, err)
 }
 
 // anyCurrent reports whether an engine that the rebroadcast did not concern serves the announced version.
