@@ -11,7 +11,9 @@ import numpy as np
 import ray
 from bench.ledger import Ledger, Receipt
 from bench.life import COMPLETED, RETAINED, WARM
-from bench.rows import BATCH_GROUPS, small_bytes
+from bench.rows import BATCH_GROUPS, GROUP_SIZE, small_bytes
+
+SLOTS = tuple(range(GROUP_SIZE))
 
 
 @ray.remote(num_cpus=0)
@@ -19,27 +21,31 @@ class Owner:
     """Keeps the ledger; waits inside its event loop."""
 
     def __init__(self) -> None:
-        self._ledger = Ledger(RETAINED)
+        self._ledger = Ledger(RETAINED, COMPLETED, GROUP_SIZE)
         self._changed = asyncio.Condition()
 
     async def reserve(self, most: int) -> list[Receipt]:
-        """Up to `most` receipts, at least one; the buffer's bound counts."""
+        """Up to `most` receipts, at least one."""
         async with self._changed:
-            await self._changed.wait_for(lambda: len(self._ledger.buffer) < COMPLETED and len(self._ledger.live) < RETAINED)
-        return self._ledger.reserve(most)
+            await self._changed.wait_for(lambda: len(self._ledger.live) < RETAINED)
+        receipts: list[Receipt] = []
+        while len(receipts) < most and (group := self._ledger.reserve()) is not None:
+            receipts.append(self._ledger.dispatch(group))
+        return receipts
 
     async def complete(self, receipts: list[Receipt], rows: list[bytes]) -> None:
         """Ends executions with success."""
         for receipt, data in zip(receipts, rows, strict=True):
-            self._ledger.complete(receipt, data)
+            self._ledger.complete(receipt, SLOTS, 16 * GROUP_SIZE, data)
         await self._notify()
 
     async def take(self, rollout: int) -> tuple[int, list[tuple[Receipt, bytes]]]:
-        """A leased batch with its rows."""
+        """A leased batch, published and admitted, with its rows."""
         async with self._changed:
             await self._changed.wait_for(lambda: len(self._ledger.buffer) >= BATCH_GROUPS)
         taken = self._ledger.take(rollout, BATCH_GROUPS)
         assert taken is not None
+        self._ledger.admit(taken[0], self._ledger.publish(taken[0]))
         return taken[0], [((g.group, g.attempt, g.execution), g.data) for g in taken[1]]
 
     async def commit(self, admission: int) -> None:
