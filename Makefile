@@ -79,7 +79,7 @@ test-race: ## go test -race
 test-python: wheel .build/race/outrider ## mypy, ruff and the package's tests, against a sidecar built with -race
 	@cd python && ../$(PY) -m mypy
 	@$(PY) -m ruff check --quiet python examples tools && $(PY) -m ruff format --quiet --check python examples tools
-	@OUTRIDER_BINARY=$(abspath .build/race/outrider) GORACE="halt_on_error=1" $(PYTEST) python/tests --ignore python/tests/ray
+	@cd python && OUTRIDER_BINARY=$(abspath .build/race/outrider) GORACE="halt_on_error=1" ../$(PY) -m pytest -q -p no:cacheprovider tests --ignore tests/ray
 
 test-ray: wheel ## the package and the examples on a real Ray, with the wheel's own sidecar
 	@$(PYTEST) python/tests/ray examples

@@ -44,32 +44,52 @@ func (m *member) admit(frame *wire.Frame, admit *wire.Admit) {
 		return
 	}
 	shard := publication.GetShards()[admit.GetShard()]
+	m.hold(admit, shard, func(ids []*wire.SegmentId, fds []int, err error) {
+		if err != nil {
+			m.p.answer(frame, nil, err)
+			return
+		}
+		m.deliver(frame, publication, shard, ids, fds)
+	})
+}
+
+// hold fetches a shard and tells the owner that this rank has it; then runs in the loop and owns the descriptors.
+func (m *member) hold(admit *wire.Admit, shard *wire.Shard, then func(ids []*wire.SegmentId, fds []int, err error)) {
+	publication := admit.GetPublication()
 	go func() {
 		ids, fds, err := m.p.fetchShard(m.join.GetRun().GetToken(), publication, shard)
 		if !m.p.loop.post(func() {
 			if err != nil {
-				m.p.answer(frame, nil, err)
+				then(nil, nil, err)
 				return
 			}
 			proof := proto.CloneOf(admit)
 			proof.Publication = &wire.Publication{Admission: publication.GetAdmission(), Rollout: publication.GetRollout(), Digest: publication.GetDigest()}
 			m.ask(&wire.Frame{Body: &wire.Frame_Admit{Admit: proof}}, func(answer *wire.Frame) {
-				if e := answer.GetError(); e != nil {
+				if err := bridge.FromWire(answer.GetError()); err != nil {
 					closeDescriptors(fds)
-					m.p.relay(frame, answer)
+					then(nil, nil, err)
 					return
 				}
-				all := ids
-				for len(ids) > partSegments {
-					m.p.shim.put(&wire.Frame{Member: m.id, Body: &wire.Frame_Fetched{Fetched: &wire.Fetched{Segments: ids[:partSegments]}}}, fds[:partSegments]...)
-					ids, fds = ids[partSegments:], fds[partSegments:]
-				}
-				m.p.answer(frame, &wire.Frame{Body: &wire.Frame_Admitted{Admitted: &wire.Admitted{Segments: all, Locators: shard.GetLocators(), Groups: shard.GetGroups(), Attempts: shard.GetAttempts()}}}, nil, fds...)
+				then(ids, fds, nil)
 			})
 		}) {
 			closeDescriptors(fds)
 		}
 	}()
+}
+
+// deliver hands the memory of a shard to the shim, in the answer to frame.
+func (m *member) deliver(frame *wire.Frame, publication *wire.Publication, shard *wire.Shard, ids []*wire.SegmentId, fds []int) {
+	all := ids
+	for len(ids) > partSegments {
+		m.p.shim.put(&wire.Frame{Member: m.id, Body: &wire.Frame_Fetched{Fetched: &wire.Fetched{Segments: ids[:partSegments]}}}, fds[:partSegments]...)
+		ids, fds = ids[partSegments:], fds[partSegments:]
+	}
+	m.p.answer(frame, &wire.Frame{Body: &wire.Frame_Admitted{Admitted: &wire.Admitted{
+		Segments: all, Locators: shard.GetLocators(), Groups: shard.GetGroups(), Attempts: shard.GetAttempts(),
+		Admission: publication.GetAdmission(), Rollout: publication.GetRollout(),
+	}}}, nil, fds...)
 }
 
 // fetchShard gets each segment of a shard once and checks it. The descriptors, in the order of the ids, are the caller's.

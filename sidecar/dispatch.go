@@ -68,6 +68,8 @@ func (p *Process) dispatch(frame *wire.Frame) {
 		})
 	case *wire.Frame_Admit:
 		p.withMember(frame, func(m *member) { m.admit(frame, body.Admit) })
+	case *wire.Frame_Next:
+		p.withMember(frame, func(m *member) { m.next(frame, body.Next.GetRollout()) })
 	case *wire.Frame_SampleDone:
 		p.withMember(frame, func(m *member) { m.sampleDone(frame, body.SampleDone) })
 	case *wire.Frame_Confirm:

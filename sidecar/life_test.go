@@ -211,7 +211,8 @@ func TestS8_01_UpdateIsRecordedOnceAndAdmissionReopens(t *testing.T) {
 	worker := startWorker(t, address, "engine-0", 4)
 	driver := startMember(t, address, &wire.Join{Name: "driver", Handle: []byte("driver")})
 	begin := driver.send(&wire.Frame{Member: driver.member, Body: &wire.Frame_BeginUpdate{BeginUpdate: &wire.BeginUpdate{Version: 1, Mode: "drain"}}})
-	for range 2 { // the frontier: two groups fill four slots
+	driver.stats() // asked after the update on the same stream: the hold stands
+	for range 2 {  // the frontier: two groups fill four slots
 		worker.complete(worker.assignment())
 	}
 	answer, _ := driver.answer(begin)
@@ -291,4 +292,20 @@ func TestExitCodes(t *testing.T) {
 		}
 		require.Equal(t, ExitDrained, <-worker.exit)
 	})
+}
+
+func TestS11_17_WorkersGetTheTableOfPromptsAsASealedSegment(t *testing.T) {
+	t.Parallel()
+	_, address := startOwner(t, testConfig(), 8, false)
+	worker := startShim(t)
+	id := worker.send(&wire.Frame{Body: &wire.Frame_Join{Join: &wire.Join{Run: testRun, Address: address, Name: "engine-0", Worker: &wire.WorkerRole{Slots: 2, Engine: true}}}})
+	answer, fds := worker.answer(id)
+	require.Empty(t, answer.GetError().GetMessage())
+	require.Len(t, fds, 1)
+	table, err := arrowio.Open(fds[0]) // refuses memory that is not sealed
+	require.NoError(t, err)
+	defer table.Close()
+	require.EqualValues(t, 8, table.Rows())
+	grant := worker.next(func(f *wire.Frame) bool { return f.GetGrant() != nil }).GetGrant()
+	require.EqualValues(t, 0, grant.GetAssignments()[0].GetRow(), "a grant names the row")
 }

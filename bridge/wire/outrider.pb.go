@@ -77,6 +77,7 @@ type Frame struct {
 	//	*Frame_LeaseStatus
 	//	*Frame_Settled
 	//	*Frame_DiscardGroups
+	//	*Frame_Next
 	//	*Frame_SetBase
 	//	*Frame_Append
 	//	*Frame_Committed
@@ -512,6 +513,15 @@ func (x *Frame) GetDiscardGroups() *DiscardGroups {
 	return nil
 }
 
+func (x *Frame) GetNext() *Next {
+	if x != nil {
+		if x, ok := x.Body.(*Frame_Next); ok {
+			return x.Next
+		}
+	}
+	return nil
+}
+
 func (x *Frame) GetSetBase() *SetBase {
 	if x != nil {
 		if x, ok := x.Body.(*Frame_SetBase); ok {
@@ -879,6 +889,10 @@ type Frame_DiscardGroups struct {
 	DiscardGroups *DiscardGroups `protobuf:"bytes,71,opt,name=discard_groups,json=discardGroups,proto3,oneof"`
 }
 
+type Frame_Next struct {
+	Next *Next `protobuf:"bytes,72,opt,name=next,proto3,oneof"`
+}
+
 type Frame_SetBase struct {
 	// trainers: base state and commit log
 	SetBase *SetBase `protobuf:"bytes,80,opt,name=set_base,json=setBase,proto3,oneof"`
@@ -1049,6 +1063,8 @@ func (*Frame_LeaseStatus) isFrame_Body() {}
 func (*Frame_Settled) isFrame_Body() {}
 
 func (*Frame_DiscardGroups) isFrame_Body() {}
+
+func (*Frame_Next) isFrame_Body() {}
 
 func (*Frame_SetBase) isFrame_Body() {}
 
@@ -4447,6 +4463,8 @@ type Admitted struct {
 	Locators      []*Locator             `protobuf:"bytes,2,rep,name=locators,proto3" json:"locators,omitempty"`
 	Groups        []int64                `protobuf:"varint,3,rep,packed,name=groups,proto3" json:"groups,omitempty"`
 	Attempts      []uint32               `protobuf:"varint,4,rep,packed,name=attempts,proto3" json:"attempts,omitempty"`
+	Admission     uint64                 `protobuf:"varint,5,opt,name=admission,proto3" json:"admission,omitempty"`
+	Rollout       int64                  `protobuf:"varint,6,opt,name=rollout,proto3" json:"rollout,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4509,6 +4527,66 @@ func (x *Admitted) GetAttempts() []uint32 {
 	return nil
 }
 
+func (x *Admitted) GetAdmission() uint64 {
+	if x != nil {
+		return x.Admission
+	}
+	return 0
+}
+
+func (x *Admitted) GetRollout() int64 {
+	if x != nil {
+		return x.Rollout
+	}
+	return 0
+}
+
+// Shim of a cohort of one rank to its sidecar: Take, Publish of the whole lease, Admit and Commit in one. Answered by Admitted: the batch is
+// this rank's to train.
+type Next struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Rollout       int64                  `protobuf:"varint,1,opt,name=rollout,proto3" json:"rollout,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Next) Reset() {
+	*x = Next{}
+	mi := &file_outrider_proto_msgTypes[54]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Next) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Next) ProtoMessage() {}
+
+func (x *Next) ProtoReflect() protoreflect.Message {
+	mi := &file_outrider_proto_msgTypes[54]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Next.ProtoReflect.Descriptor instead.
+func (*Next) Descriptor() ([]byte, []int) {
+	return file_outrider_proto_rawDescGZIP(), []int{54}
+}
+
+func (x *Next) GetRollout() int64 {
+	if x != nil {
+		return x.Rollout
+	}
+	return 0
+}
+
 type Commit struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Admission     uint64                 `protobuf:"varint,1,opt,name=admission,proto3" json:"admission,omitempty"`
@@ -4518,7 +4596,7 @@ type Commit struct {
 
 func (x *Commit) Reset() {
 	*x = Commit{}
-	mi := &file_outrider_proto_msgTypes[54]
+	mi := &file_outrider_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4530,7 +4608,7 @@ func (x *Commit) String() string {
 func (*Commit) ProtoMessage() {}
 
 func (x *Commit) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[54]
+	mi := &file_outrider_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4543,7 +4621,7 @@ func (x *Commit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Commit.ProtoReflect.Descriptor instead.
 func (*Commit) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{54}
+	return file_outrider_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *Commit) GetAdmission() uint64 {
@@ -4563,7 +4641,7 @@ type Rollback struct {
 
 func (x *Rollback) Reset() {
 	*x = Rollback{}
-	mi := &file_outrider_proto_msgTypes[55]
+	mi := &file_outrider_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4575,7 +4653,7 @@ func (x *Rollback) String() string {
 func (*Rollback) ProtoMessage() {}
 
 func (x *Rollback) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[55]
+	mi := &file_outrider_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4588,7 +4666,7 @@ func (x *Rollback) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rollback.ProtoReflect.Descriptor instead.
 func (*Rollback) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{55}
+	return file_outrider_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Rollback) GetAdmission() uint64 {
@@ -4614,7 +4692,7 @@ type LeaseStatus struct {
 
 func (x *LeaseStatus) Reset() {
 	*x = LeaseStatus{}
-	mi := &file_outrider_proto_msgTypes[56]
+	mi := &file_outrider_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4626,7 +4704,7 @@ func (x *LeaseStatus) String() string {
 func (*LeaseStatus) ProtoMessage() {}
 
 func (x *LeaseStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[56]
+	mi := &file_outrider_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4639,7 +4717,7 @@ func (x *LeaseStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaseStatus.ProtoReflect.Descriptor instead.
 func (*LeaseStatus) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{56}
+	return file_outrider_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *LeaseStatus) GetAdmission() uint64 {
@@ -4661,7 +4739,7 @@ type Settled struct {
 
 func (x *Settled) Reset() {
 	*x = Settled{}
-	mi := &file_outrider_proto_msgTypes[57]
+	mi := &file_outrider_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4673,7 +4751,7 @@ func (x *Settled) String() string {
 func (*Settled) ProtoMessage() {}
 
 func (x *Settled) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[57]
+	mi := &file_outrider_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4686,7 +4764,7 @@ func (x *Settled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Settled.ProtoReflect.Descriptor instead.
 func (*Settled) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{57}
+	return file_outrider_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Settled) GetAdmission() uint64 {
@@ -4728,7 +4806,7 @@ type DiscardGroups struct {
 
 func (x *DiscardGroups) Reset() {
 	*x = DiscardGroups{}
-	mi := &file_outrider_proto_msgTypes[58]
+	mi := &file_outrider_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4740,7 +4818,7 @@ func (x *DiscardGroups) String() string {
 func (*DiscardGroups) ProtoMessage() {}
 
 func (x *DiscardGroups) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[58]
+	mi := &file_outrider_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4753,7 +4831,7 @@ func (x *DiscardGroups) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiscardGroups.ProtoReflect.Descriptor instead.
 func (*DiscardGroups) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{58}
+	return file_outrider_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *DiscardGroups) GetAdmission() uint64 {
@@ -4787,7 +4865,7 @@ type Entry struct {
 
 func (x *Entry) Reset() {
 	*x = Entry{}
-	mi := &file_outrider_proto_msgTypes[59]
+	mi := &file_outrider_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4799,7 +4877,7 @@ func (x *Entry) String() string {
 func (*Entry) ProtoMessage() {}
 
 func (x *Entry) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[59]
+	mi := &file_outrider_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4812,7 +4890,7 @@ func (x *Entry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Entry.ProtoReflect.Descriptor instead.
 func (*Entry) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{59}
+	return file_outrider_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *Entry) GetIndex() uint64 {
@@ -4840,7 +4918,7 @@ type SetBase struct {
 
 func (x *SetBase) Reset() {
 	*x = SetBase{}
-	mi := &file_outrider_proto_msgTypes[60]
+	mi := &file_outrider_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4852,7 +4930,7 @@ func (x *SetBase) String() string {
 func (*SetBase) ProtoMessage() {}
 
 func (x *SetBase) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[60]
+	mi := &file_outrider_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4865,7 +4943,7 @@ func (x *SetBase) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetBase.ProtoReflect.Descriptor instead.
 func (*SetBase) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{60}
+	return file_outrider_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *SetBase) GetIndex() uint64 {
@@ -4891,7 +4969,7 @@ type Append struct {
 
 func (x *Append) Reset() {
 	*x = Append{}
-	mi := &file_outrider_proto_msgTypes[61]
+	mi := &file_outrider_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4903,7 +4981,7 @@ func (x *Append) String() string {
 func (*Append) ProtoMessage() {}
 
 func (x *Append) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[61]
+	mi := &file_outrider_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4916,7 +4994,7 @@ func (x *Append) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Append.ProtoReflect.Descriptor instead.
 func (*Append) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{61}
+	return file_outrider_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *Append) GetEntry() *Entry {
@@ -4937,7 +5015,7 @@ type Committed struct {
 
 func (x *Committed) Reset() {
 	*x = Committed{}
-	mi := &file_outrider_proto_msgTypes[62]
+	mi := &file_outrider_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4949,7 +5027,7 @@ func (x *Committed) String() string {
 func (*Committed) ProtoMessage() {}
 
 func (x *Committed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[62]
+	mi := &file_outrider_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4962,7 +5040,7 @@ func (x *Committed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Committed.ProtoReflect.Descriptor instead.
 func (*Committed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{62}
+	return file_outrider_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *Committed) GetAdmission() uint64 {
@@ -4988,7 +5066,7 @@ type GetState struct {
 
 func (x *GetState) Reset() {
 	*x = GetState{}
-	mi := &file_outrider_proto_msgTypes[63]
+	mi := &file_outrider_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5000,7 +5078,7 @@ func (x *GetState) String() string {
 func (*GetState) ProtoMessage() {}
 
 func (x *GetState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[63]
+	mi := &file_outrider_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5013,7 +5091,7 @@ func (x *GetState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetState.ProtoReflect.Descriptor instead.
 func (*GetState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{63}
+	return file_outrider_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *GetState) GetRollout() int64 {
@@ -5032,7 +5110,7 @@ type StateBytes struct {
 
 func (x *StateBytes) Reset() {
 	*x = StateBytes{}
-	mi := &file_outrider_proto_msgTypes[64]
+	mi := &file_outrider_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5044,7 +5122,7 @@ func (x *StateBytes) String() string {
 func (*StateBytes) ProtoMessage() {}
 
 func (x *StateBytes) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[64]
+	mi := &file_outrider_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5057,7 +5135,7 @@ func (x *StateBytes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateBytes.ProtoReflect.Descriptor instead.
 func (*StateBytes) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{64}
+	return file_outrider_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *StateBytes) GetState() []byte {
@@ -5076,7 +5154,7 @@ type Saved struct {
 
 func (x *Saved) Reset() {
 	*x = Saved{}
-	mi := &file_outrider_proto_msgTypes[65]
+	mi := &file_outrider_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5088,7 +5166,7 @@ func (x *Saved) String() string {
 func (*Saved) ProtoMessage() {}
 
 func (x *Saved) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[65]
+	mi := &file_outrider_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5101,7 +5179,7 @@ func (x *Saved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Saved.ProtoReflect.Descriptor instead.
 func (*Saved) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{65}
+	return file_outrider_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *Saved) GetRollout() int64 {
@@ -5120,7 +5198,7 @@ type Rewind struct {
 
 func (x *Rewind) Reset() {
 	*x = Rewind{}
-	mi := &file_outrider_proto_msgTypes[66]
+	mi := &file_outrider_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5132,7 +5210,7 @@ func (x *Rewind) String() string {
 func (*Rewind) ProtoMessage() {}
 
 func (x *Rewind) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[66]
+	mi := &file_outrider_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5145,7 +5223,7 @@ func (x *Rewind) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rewind.ProtoReflect.Descriptor instead.
 func (*Rewind) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{66}
+	return file_outrider_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *Rewind) GetRollout() int64 {
@@ -5166,7 +5244,7 @@ type Rewound struct {
 
 func (x *Rewound) Reset() {
 	*x = Rewound{}
-	mi := &file_outrider_proto_msgTypes[67]
+	mi := &file_outrider_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5178,7 +5256,7 @@ func (x *Rewound) String() string {
 func (*Rewound) ProtoMessage() {}
 
 func (x *Rewound) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[67]
+	mi := &file_outrider_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5191,7 +5269,7 @@ func (x *Rewound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rewound.ProtoReflect.Descriptor instead.
 func (*Rewound) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{67}
+	return file_outrider_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *Rewound) GetRollout() int64 {
@@ -5225,7 +5303,7 @@ type GetStats struct {
 
 func (x *GetStats) Reset() {
 	*x = GetStats{}
-	mi := &file_outrider_proto_msgTypes[68]
+	mi := &file_outrider_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5237,7 +5315,7 @@ func (x *GetStats) String() string {
 func (*GetStats) ProtoMessage() {}
 
 func (x *GetStats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[68]
+	mi := &file_outrider_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5250,7 +5328,7 @@ func (x *GetStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStats.ProtoReflect.Descriptor instead.
 func (*GetStats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{68}
+	return file_outrider_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *GetStats) GetReady() bool {
@@ -5271,7 +5349,7 @@ type Count struct {
 
 func (x *Count) Reset() {
 	*x = Count{}
-	mi := &file_outrider_proto_msgTypes[69]
+	mi := &file_outrider_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5283,7 +5361,7 @@ func (x *Count) String() string {
 func (*Count) ProtoMessage() {}
 
 func (x *Count) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[69]
+	mi := &file_outrider_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5296,7 +5374,7 @@ func (x *Count) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Count.ProtoReflect.Descriptor instead.
 func (*Count) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{69}
+	return file_outrider_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *Count) GetGroups() int64 {
@@ -5335,7 +5413,7 @@ type Books struct {
 
 func (x *Books) Reset() {
 	*x = Books{}
-	mi := &file_outrider_proto_msgTypes[70]
+	mi := &file_outrider_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5347,7 +5425,7 @@ func (x *Books) String() string {
 func (*Books) ProtoMessage() {}
 
 func (x *Books) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[70]
+	mi := &file_outrider_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5360,7 +5438,7 @@ func (x *Books) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Books.ProtoReflect.Descriptor instead.
 func (*Books) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{70}
+	return file_outrider_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *Books) GetReserved() *Count {
@@ -5442,7 +5520,7 @@ type Stats struct {
 
 func (x *Stats) Reset() {
 	*x = Stats{}
-	mi := &file_outrider_proto_msgTypes[71]
+	mi := &file_outrider_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5454,7 +5532,7 @@ func (x *Stats) String() string {
 func (*Stats) ProtoMessage() {}
 
 func (x *Stats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[71]
+	mi := &file_outrider_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5467,7 +5545,7 @@ func (x *Stats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stats.ProtoReflect.Descriptor instead.
 func (*Stats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{71}
+	return file_outrider_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *Stats) GetBooks() *Books {
@@ -5688,7 +5766,7 @@ type MemberStats struct {
 
 func (x *MemberStats) Reset() {
 	*x = MemberStats{}
-	mi := &file_outrider_proto_msgTypes[72]
+	mi := &file_outrider_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5700,7 +5778,7 @@ func (x *MemberStats) String() string {
 func (*MemberStats) ProtoMessage() {}
 
 func (x *MemberStats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[72]
+	mi := &file_outrider_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5713,7 +5791,7 @@ func (x *MemberStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberStats.ProtoReflect.Descriptor instead.
 func (*MemberStats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{72}
+	return file_outrider_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *MemberStats) GetName() string {
@@ -5774,7 +5852,7 @@ type GetMetrics struct {
 
 func (x *GetMetrics) Reset() {
 	*x = GetMetrics{}
-	mi := &file_outrider_proto_msgTypes[73]
+	mi := &file_outrider_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5786,7 +5864,7 @@ func (x *GetMetrics) String() string {
 func (*GetMetrics) ProtoMessage() {}
 
 func (x *GetMetrics) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[73]
+	mi := &file_outrider_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5799,7 +5877,7 @@ func (x *GetMetrics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetMetrics.ProtoReflect.Descriptor instead.
 func (*GetMetrics) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{73}
+	return file_outrider_proto_rawDescGZIP(), []int{74}
 }
 
 type Metrics struct {
@@ -5811,7 +5889,7 @@ type Metrics struct {
 
 func (x *Metrics) Reset() {
 	*x = Metrics{}
-	mi := &file_outrider_proto_msgTypes[74]
+	mi := &file_outrider_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5823,7 +5901,7 @@ func (x *Metrics) String() string {
 func (*Metrics) ProtoMessage() {}
 
 func (x *Metrics) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[74]
+	mi := &file_outrider_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5836,7 +5914,7 @@ func (x *Metrics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Metrics.ProtoReflect.Descriptor instead.
 func (*Metrics) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{74}
+	return file_outrider_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *Metrics) GetText() string {
@@ -5855,7 +5933,7 @@ type Close struct {
 
 func (x *Close) Reset() {
 	*x = Close{}
-	mi := &file_outrider_proto_msgTypes[75]
+	mi := &file_outrider_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5867,7 +5945,7 @@ func (x *Close) String() string {
 func (*Close) ProtoMessage() {}
 
 func (x *Close) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[75]
+	mi := &file_outrider_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5880,7 +5958,7 @@ func (x *Close) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Close.ProtoReflect.Descriptor instead.
 func (*Close) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{75}
+	return file_outrider_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *Close) GetForce() bool {
@@ -5900,7 +5978,7 @@ type Closed struct {
 
 func (x *Closed) Reset() {
 	*x = Closed{}
-	mi := &file_outrider_proto_msgTypes[76]
+	mi := &file_outrider_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5912,7 +5990,7 @@ func (x *Closed) String() string {
 func (*Closed) ProtoMessage() {}
 
 func (x *Closed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[76]
+	mi := &file_outrider_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5925,7 +6003,7 @@ func (x *Closed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Closed.ProtoReflect.Descriptor instead.
 func (*Closed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{76}
+	return file_outrider_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *Closed) GetStats() *Stats {
@@ -5951,7 +6029,7 @@ type Hold struct {
 
 func (x *Hold) Reset() {
 	*x = Hold{}
-	mi := &file_outrider_proto_msgTypes[77]
+	mi := &file_outrider_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5963,7 +6041,7 @@ func (x *Hold) String() string {
 func (*Hold) ProtoMessage() {}
 
 func (x *Hold) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[77]
+	mi := &file_outrider_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5976,7 +6054,7 @@ func (x *Hold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hold.ProtoReflect.Descriptor instead.
 func (*Hold) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{77}
+	return file_outrider_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *Hold) GetReason() string {
@@ -5995,7 +6073,7 @@ type HoldGranted struct {
 
 func (x *HoldGranted) Reset() {
 	*x = HoldGranted{}
-	mi := &file_outrider_proto_msgTypes[78]
+	mi := &file_outrider_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6007,7 +6085,7 @@ func (x *HoldGranted) String() string {
 func (*HoldGranted) ProtoMessage() {}
 
 func (x *HoldGranted) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[78]
+	mi := &file_outrider_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6020,7 +6098,7 @@ func (x *HoldGranted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldGranted.ProtoReflect.Descriptor instead.
 func (*HoldGranted) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{78}
+	return file_outrider_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *HoldGranted) GetHold() uint64 {
@@ -6039,7 +6117,7 @@ type AwaitFrontier struct {
 
 func (x *AwaitFrontier) Reset() {
 	*x = AwaitFrontier{}
-	mi := &file_outrider_proto_msgTypes[79]
+	mi := &file_outrider_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6051,7 +6129,7 @@ func (x *AwaitFrontier) String() string {
 func (*AwaitFrontier) ProtoMessage() {}
 
 func (x *AwaitFrontier) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[79]
+	mi := &file_outrider_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6064,7 +6142,7 @@ func (x *AwaitFrontier) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AwaitFrontier.ProtoReflect.Descriptor instead.
 func (*AwaitFrontier) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{79}
+	return file_outrider_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *AwaitFrontier) GetHold() uint64 {
@@ -6083,7 +6161,7 @@ type ReleaseHold struct {
 
 func (x *ReleaseHold) Reset() {
 	*x = ReleaseHold{}
-	mi := &file_outrider_proto_msgTypes[80]
+	mi := &file_outrider_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6095,7 +6173,7 @@ func (x *ReleaseHold) String() string {
 func (*ReleaseHold) ProtoMessage() {}
 
 func (x *ReleaseHold) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[80]
+	mi := &file_outrider_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6108,7 +6186,7 @@ func (x *ReleaseHold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseHold.ProtoReflect.Descriptor instead.
 func (*ReleaseHold) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{80}
+	return file_outrider_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *ReleaseHold) GetHold() uint64 {
@@ -6129,7 +6207,7 @@ type BeginUpdate struct {
 
 func (x *BeginUpdate) Reset() {
 	*x = BeginUpdate{}
-	mi := &file_outrider_proto_msgTypes[81]
+	mi := &file_outrider_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6141,7 +6219,7 @@ func (x *BeginUpdate) String() string {
 func (*BeginUpdate) ProtoMessage() {}
 
 func (x *BeginUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[81]
+	mi := &file_outrider_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6154,7 +6232,7 @@ func (x *BeginUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginUpdate.ProtoReflect.Descriptor instead.
 func (*BeginUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{81}
+	return file_outrider_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *BeginUpdate) GetVersion() int64 {
@@ -6192,7 +6270,7 @@ type EngineState struct {
 
 func (x *EngineState) Reset() {
 	*x = EngineState{}
-	mi := &file_outrider_proto_msgTypes[82]
+	mi := &file_outrider_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6204,7 +6282,7 @@ func (x *EngineState) String() string {
 func (*EngineState) ProtoMessage() {}
 
 func (x *EngineState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[82]
+	mi := &file_outrider_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6217,7 +6295,7 @@ func (x *EngineState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EngineState.ProtoReflect.Descriptor instead.
 func (*EngineState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{82}
+	return file_outrider_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *EngineState) GetSession() uint64 {
@@ -6277,7 +6355,7 @@ type UpdateState struct {
 
 func (x *UpdateState) Reset() {
 	*x = UpdateState{}
-	mi := &file_outrider_proto_msgTypes[83]
+	mi := &file_outrider_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6289,7 +6367,7 @@ func (x *UpdateState) String() string {
 func (*UpdateState) ProtoMessage() {}
 
 func (x *UpdateState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[83]
+	mi := &file_outrider_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6302,7 +6380,7 @@ func (x *UpdateState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateState.ProtoReflect.Descriptor instead.
 func (*UpdateState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{83}
+	return file_outrider_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *UpdateState) GetHold() uint64 {
@@ -6363,7 +6441,7 @@ type GetUpdate struct {
 
 func (x *GetUpdate) Reset() {
 	*x = GetUpdate{}
-	mi := &file_outrider_proto_msgTypes[84]
+	mi := &file_outrider_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6375,7 +6453,7 @@ func (x *GetUpdate) String() string {
 func (*GetUpdate) ProtoMessage() {}
 
 func (x *GetUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[84]
+	mi := &file_outrider_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6388,7 +6466,7 @@ func (x *GetUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetUpdate.ProtoReflect.Descriptor instead.
 func (*GetUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{84}
+	return file_outrider_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *GetUpdate) GetHold() uint64 {
@@ -6409,7 +6487,7 @@ type RecordUpdate struct {
 
 func (x *RecordUpdate) Reset() {
 	*x = RecordUpdate{}
-	mi := &file_outrider_proto_msgTypes[85]
+	mi := &file_outrider_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6421,7 +6499,7 @@ func (x *RecordUpdate) String() string {
 func (*RecordUpdate) ProtoMessage() {}
 
 func (x *RecordUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[85]
+	mi := &file_outrider_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6434,7 +6512,7 @@ func (x *RecordUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordUpdate.ProtoReflect.Descriptor instead.
 func (*RecordUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{85}
+	return file_outrider_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *RecordUpdate) GetHold() uint64 {
@@ -6461,7 +6539,7 @@ type UndoUpdate struct {
 
 func (x *UndoUpdate) Reset() {
 	*x = UndoUpdate{}
-	mi := &file_outrider_proto_msgTypes[86]
+	mi := &file_outrider_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6473,7 +6551,7 @@ func (x *UndoUpdate) String() string {
 func (*UndoUpdate) ProtoMessage() {}
 
 func (x *UndoUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[86]
+	mi := &file_outrider_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6486,7 +6564,7 @@ func (x *UndoUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoUpdate.ProtoReflect.Descriptor instead.
 func (*UndoUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{86}
+	return file_outrider_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *UndoUpdate) GetHold() uint64 {
@@ -6500,7 +6578,7 @@ var File_outrider_proto protoreflect.FileDescriptor
 
 const file_outrider_proto_rawDesc = "" +
 	"\n" +
-	"\x0eoutrider.proto\x12\voutrider.v1\"\xb0\x19\n" +
+	"\x0eoutrider.proto\x12\voutrider.v1\"\xd9\x19\n" +
 	"\x05Frame\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x16\n" +
 	"\x06answer\x18\x02 \x01(\bR\x06answer\x12\x16\n" +
@@ -6546,7 +6624,8 @@ const file_outrider_proto_rawDesc = "" +
 	"\brollback\x18D \x01(\v2\x15.outrider.v1.RollbackH\x00R\brollback\x12=\n" +
 	"\flease_status\x18E \x01(\v2\x18.outrider.v1.LeaseStatusH\x00R\vleaseStatus\x120\n" +
 	"\asettled\x18F \x01(\v2\x14.outrider.v1.SettledH\x00R\asettled\x12C\n" +
-	"\x0ediscard_groups\x18G \x01(\v2\x1a.outrider.v1.DiscardGroupsH\x00R\rdiscardGroups\x121\n" +
+	"\x0ediscard_groups\x18G \x01(\v2\x1a.outrider.v1.DiscardGroupsH\x00R\rdiscardGroups\x12'\n" +
+	"\x04next\x18H \x01(\v2\x11.outrider.v1.NextH\x00R\x04next\x121\n" +
 	"\bset_base\x18P \x01(\v2\x14.outrider.v1.SetBaseH\x00R\asetBase\x12-\n" +
 	"\x06append\x18Q \x01(\v2\x13.outrider.v1.AppendH\x00R\x06append\x126\n" +
 	"\tcommitted\x18R \x01(\v2\x16.outrider.v1.CommittedH\x00R\tcommitted\x124\n" +
@@ -6838,12 +6917,16 @@ const file_outrider_proto_rawDesc = "" +
 	"\x04rank\x18\x04 \x01(\rR\x04rank\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x05 \x01(\x04R\n" +
-	"generation\"\xac\x01\n" +
+	"generation\"\xe4\x01\n" +
 	"\bAdmitted\x122\n" +
 	"\bsegments\x18\x01 \x03(\v2\x16.outrider.v1.SegmentIdR\bsegments\x120\n" +
 	"\blocators\x18\x02 \x03(\v2\x14.outrider.v1.LocatorR\blocators\x12\x1a\n" +
 	"\x06groups\x18\x03 \x03(\x03B\x02\x10\x01R\x06groups\x12\x1e\n" +
-	"\battempts\x18\x04 \x03(\rB\x02\x10\x01R\battempts\"&\n" +
+	"\battempts\x18\x04 \x03(\rB\x02\x10\x01R\battempts\x12\x1c\n" +
+	"\tadmission\x18\x05 \x01(\x04R\tadmission\x12\x18\n" +
+	"\arollout\x18\x06 \x01(\x03R\arollout\" \n" +
+	"\x04Next\x12\x18\n" +
+	"\arollout\x18\x01 \x01(\x03R\arollout\"&\n" +
 	"\x06Commit\x12\x1c\n" +
 	"\tadmission\x18\x01 \x01(\x04R\tadmission\"@\n" +
 	"\bRollback\x12\x1c\n" +
@@ -7005,7 +7088,7 @@ func file_outrider_proto_rawDescGZIP() []byte {
 	return file_outrider_proto_rawDescData
 }
 
-var file_outrider_proto_msgTypes = make([]protoimpl.MessageInfo, 91)
+var file_outrider_proto_msgTypes = make([]protoimpl.MessageInfo, 92)
 var file_outrider_proto_goTypes = []any{
 	(*Frame)(nil),         // 0: outrider.v1.Frame
 	(*Error)(nil),         // 1: outrider.v1.Error
@@ -7061,43 +7144,44 @@ var file_outrider_proto_goTypes = []any{
 	(*Publication)(nil),   // 51: outrider.v1.Publication
 	(*Admit)(nil),         // 52: outrider.v1.Admit
 	(*Admitted)(nil),      // 53: outrider.v1.Admitted
-	(*Commit)(nil),        // 54: outrider.v1.Commit
-	(*Rollback)(nil),      // 55: outrider.v1.Rollback
-	(*LeaseStatus)(nil),   // 56: outrider.v1.LeaseStatus
-	(*Settled)(nil),       // 57: outrider.v1.Settled
-	(*DiscardGroups)(nil), // 58: outrider.v1.DiscardGroups
-	(*Entry)(nil),         // 59: outrider.v1.Entry
-	(*SetBase)(nil),       // 60: outrider.v1.SetBase
-	(*Append)(nil),        // 61: outrider.v1.Append
-	(*Committed)(nil),     // 62: outrider.v1.Committed
-	(*GetState)(nil),      // 63: outrider.v1.GetState
-	(*StateBytes)(nil),    // 64: outrider.v1.StateBytes
-	(*Saved)(nil),         // 65: outrider.v1.Saved
-	(*Rewind)(nil),        // 66: outrider.v1.Rewind
-	(*Rewound)(nil),       // 67: outrider.v1.Rewound
-	(*GetStats)(nil),      // 68: outrider.v1.GetStats
-	(*Count)(nil),         // 69: outrider.v1.Count
-	(*Books)(nil),         // 70: outrider.v1.Books
-	(*Stats)(nil),         // 71: outrider.v1.Stats
-	(*MemberStats)(nil),   // 72: outrider.v1.MemberStats
-	(*GetMetrics)(nil),    // 73: outrider.v1.GetMetrics
-	(*Metrics)(nil),       // 74: outrider.v1.Metrics
-	(*Close)(nil),         // 75: outrider.v1.Close
-	(*Closed)(nil),        // 76: outrider.v1.Closed
-	(*Hold)(nil),          // 77: outrider.v1.Hold
-	(*HoldGranted)(nil),   // 78: outrider.v1.HoldGranted
-	(*AwaitFrontier)(nil), // 79: outrider.v1.AwaitFrontier
-	(*ReleaseHold)(nil),   // 80: outrider.v1.ReleaseHold
-	(*BeginUpdate)(nil),   // 81: outrider.v1.BeginUpdate
-	(*EngineState)(nil),   // 82: outrider.v1.EngineState
-	(*UpdateState)(nil),   // 83: outrider.v1.UpdateState
-	(*GetUpdate)(nil),     // 84: outrider.v1.GetUpdate
-	(*RecordUpdate)(nil),  // 85: outrider.v1.RecordUpdate
-	(*UndoUpdate)(nil),    // 86: outrider.v1.UndoUpdate
-	nil,                   // 87: outrider.v1.Publish.RolesEntry
-	nil,                   // 88: outrider.v1.Publication.RolesEntry
-	nil,                   // 89: outrider.v1.Books.DiscardedEntry
-	nil,                   // 90: outrider.v1.Books.LiveGroupsEntry
+	(*Next)(nil),          // 54: outrider.v1.Next
+	(*Commit)(nil),        // 55: outrider.v1.Commit
+	(*Rollback)(nil),      // 56: outrider.v1.Rollback
+	(*LeaseStatus)(nil),   // 57: outrider.v1.LeaseStatus
+	(*Settled)(nil),       // 58: outrider.v1.Settled
+	(*DiscardGroups)(nil), // 59: outrider.v1.DiscardGroups
+	(*Entry)(nil),         // 60: outrider.v1.Entry
+	(*SetBase)(nil),       // 61: outrider.v1.SetBase
+	(*Append)(nil),        // 62: outrider.v1.Append
+	(*Committed)(nil),     // 63: outrider.v1.Committed
+	(*GetState)(nil),      // 64: outrider.v1.GetState
+	(*StateBytes)(nil),    // 65: outrider.v1.StateBytes
+	(*Saved)(nil),         // 66: outrider.v1.Saved
+	(*Rewind)(nil),        // 67: outrider.v1.Rewind
+	(*Rewound)(nil),       // 68: outrider.v1.Rewound
+	(*GetStats)(nil),      // 69: outrider.v1.GetStats
+	(*Count)(nil),         // 70: outrider.v1.Count
+	(*Books)(nil),         // 71: outrider.v1.Books
+	(*Stats)(nil),         // 72: outrider.v1.Stats
+	(*MemberStats)(nil),   // 73: outrider.v1.MemberStats
+	(*GetMetrics)(nil),    // 74: outrider.v1.GetMetrics
+	(*Metrics)(nil),       // 75: outrider.v1.Metrics
+	(*Close)(nil),         // 76: outrider.v1.Close
+	(*Closed)(nil),        // 77: outrider.v1.Closed
+	(*Hold)(nil),          // 78: outrider.v1.Hold
+	(*HoldGranted)(nil),   // 79: outrider.v1.HoldGranted
+	(*AwaitFrontier)(nil), // 80: outrider.v1.AwaitFrontier
+	(*ReleaseHold)(nil),   // 81: outrider.v1.ReleaseHold
+	(*BeginUpdate)(nil),   // 82: outrider.v1.BeginUpdate
+	(*EngineState)(nil),   // 83: outrider.v1.EngineState
+	(*UpdateState)(nil),   // 84: outrider.v1.UpdateState
+	(*GetUpdate)(nil),     // 85: outrider.v1.GetUpdate
+	(*RecordUpdate)(nil),  // 86: outrider.v1.RecordUpdate
+	(*UndoUpdate)(nil),    // 87: outrider.v1.UndoUpdate
+	nil,                   // 88: outrider.v1.Publish.RolesEntry
+	nil,                   // 89: outrider.v1.Publication.RolesEntry
+	nil,                   // 90: outrider.v1.Books.DiscardedEntry
+	nil,                   // 91: outrider.v1.Books.LiveGroupsEntry
 }
 var file_outrider_proto_depIdxs = []int32{
 	1,   // 0: outrider.v1.Frame.error:type_name -> outrider.v1.Error
@@ -7134,108 +7218,109 @@ var file_outrider_proto_depIdxs = []int32{
 	51,  // 31: outrider.v1.Frame.publication:type_name -> outrider.v1.Publication
 	52,  // 32: outrider.v1.Frame.admit:type_name -> outrider.v1.Admit
 	53,  // 33: outrider.v1.Frame.admitted:type_name -> outrider.v1.Admitted
-	54,  // 34: outrider.v1.Frame.commit:type_name -> outrider.v1.Commit
-	55,  // 35: outrider.v1.Frame.rollback:type_name -> outrider.v1.Rollback
-	56,  // 36: outrider.v1.Frame.lease_status:type_name -> outrider.v1.LeaseStatus
-	57,  // 37: outrider.v1.Frame.settled:type_name -> outrider.v1.Settled
-	58,  // 38: outrider.v1.Frame.discard_groups:type_name -> outrider.v1.DiscardGroups
-	60,  // 39: outrider.v1.Frame.set_base:type_name -> outrider.v1.SetBase
-	61,  // 40: outrider.v1.Frame.append:type_name -> outrider.v1.Append
-	62,  // 41: outrider.v1.Frame.committed:type_name -> outrider.v1.Committed
-	63,  // 42: outrider.v1.Frame.get_state:type_name -> outrider.v1.GetState
-	64,  // 43: outrider.v1.Frame.state_bytes:type_name -> outrider.v1.StateBytes
-	65,  // 44: outrider.v1.Frame.saved:type_name -> outrider.v1.Saved
-	66,  // 45: outrider.v1.Frame.rewind:type_name -> outrider.v1.Rewind
-	67,  // 46: outrider.v1.Frame.rewound:type_name -> outrider.v1.Rewound
-	68,  // 47: outrider.v1.Frame.get_stats:type_name -> outrider.v1.GetStats
-	71,  // 48: outrider.v1.Frame.stats:type_name -> outrider.v1.Stats
-	75,  // 49: outrider.v1.Frame.close:type_name -> outrider.v1.Close
-	76,  // 50: outrider.v1.Frame.closed:type_name -> outrider.v1.Closed
-	73,  // 51: outrider.v1.Frame.get_metrics:type_name -> outrider.v1.GetMetrics
-	74,  // 52: outrider.v1.Frame.metrics:type_name -> outrider.v1.Metrics
-	77,  // 53: outrider.v1.Frame.hold:type_name -> outrider.v1.Hold
-	78,  // 54: outrider.v1.Frame.hold_granted:type_name -> outrider.v1.HoldGranted
-	79,  // 55: outrider.v1.Frame.await_frontier:type_name -> outrider.v1.AwaitFrontier
-	80,  // 56: outrider.v1.Frame.release_hold:type_name -> outrider.v1.ReleaseHold
-	81,  // 57: outrider.v1.Frame.begin_update:type_name -> outrider.v1.BeginUpdate
-	83,  // 58: outrider.v1.Frame.update_state:type_name -> outrider.v1.UpdateState
-	84,  // 59: outrider.v1.Frame.get_update:type_name -> outrider.v1.GetUpdate
-	85,  // 60: outrider.v1.Frame.record_update:type_name -> outrider.v1.RecordUpdate
-	86,  // 61: outrider.v1.Frame.undo_update:type_name -> outrider.v1.UndoUpdate
-	7,   // 62: outrider.v1.Timeline.origin:type_name -> outrider.v1.Term
-	8,   // 63: outrider.v1.Receipt.timeline:type_name -> outrider.v1.Timeline
-	10,  // 64: outrider.v1.Locator.segment:type_name -> outrider.v1.SegmentId
-	13,  // 65: outrider.v1.Own.run:type_name -> outrider.v1.Run
-	15,  // 66: outrider.v1.Own.config:type_name -> outrider.v1.Config
-	16,  // 67: outrider.v1.Config.source:type_name -> outrider.v1.Source
-	13,  // 68: outrider.v1.Join.run:type_name -> outrider.v1.Run
-	19,  // 69: outrider.v1.Join.worker:type_name -> outrider.v1.WorkerRole
-	20,  // 70: outrider.v1.Join.trainer:type_name -> outrider.v1.TrainerRole
-	12,  // 71: outrider.v1.Join.endpoint:type_name -> outrider.v1.Endpoint
-	7,   // 72: outrider.v1.Join.known_term:type_name -> outrider.v1.Term
-	21,  // 73: outrider.v1.Join.inventory:type_name -> outrider.v1.Inventory
-	8,   // 74: outrider.v1.WorkerRole.confirmed_timeline:type_name -> outrider.v1.Timeline
-	59,  // 75: outrider.v1.TrainerRole.log:type_name -> outrider.v1.Entry
-	22,  // 76: outrider.v1.Inventory.held:type_name -> outrider.v1.Held
-	9,   // 77: outrider.v1.Held.receipt:type_name -> outrider.v1.Receipt
-	38,  // 78: outrider.v1.Held.outcome:type_name -> outrider.v1.Outcome
-	7,   // 79: outrider.v1.Joined.term:type_name -> outrider.v1.Term
-	8,   // 80: outrider.v1.Joined.timeline:type_name -> outrider.v1.Timeline
-	12,  // 81: outrider.v1.Joined.table:type_name -> outrider.v1.Endpoint
-	10,  // 82: outrider.v1.Joined.table_segment:type_name -> outrider.v1.SegmentId
-	9,   // 83: outrider.v1.Joined.void:type_name -> outrider.v1.Receipt
-	7,   // 84: outrider.v1.NewTerm.term:type_name -> outrider.v1.Term
-	8,   // 85: outrider.v1.NewTimeline.timeline:type_name -> outrider.v1.Timeline
-	1,   // 86: outrider.v1.End.error:type_name -> outrider.v1.Error
-	10,  // 87: outrider.v1.Fetch.segments:type_name -> outrider.v1.SegmentId
-	10,  // 88: outrider.v1.Fetched.segments:type_name -> outrider.v1.SegmentId
-	9,   // 89: outrider.v1.Assignment.receipt:type_name -> outrider.v1.Receipt
-	32,  // 90: outrider.v1.Grant.assignments:type_name -> outrider.v1.Assignment
-	9,   // 91: outrider.v1.Cancel.receipts:type_name -> outrider.v1.Receipt
-	36,  // 92: outrider.v1.SampleDone.counts:type_name -> outrider.v1.SampleCount
-	9,   // 93: outrider.v1.SampleCount.receipt:type_name -> outrider.v1.Receipt
-	38,  // 94: outrider.v1.Report.outcomes:type_name -> outrider.v1.Outcome
-	9,   // 95: outrider.v1.Outcome.receipt:type_name -> outrider.v1.Receipt
-	11,  // 96: outrider.v1.Outcome.locator:type_name -> outrider.v1.Locator
-	39,  // 97: outrider.v1.Outcome.summary:type_name -> outrider.v1.Summary
-	1,   // 98: outrider.v1.Reported.errors:type_name -> outrider.v1.Error
-	8,   // 99: outrider.v1.Confirmed.timeline:type_name -> outrider.v1.Timeline
-	11,  // 100: outrider.v1.LeasedGroup.locator:type_name -> outrider.v1.Locator
-	39,  // 101: outrider.v1.LeasedGroup.summary:type_name -> outrider.v1.Summary
-	47,  // 102: outrider.v1.Lease.groups:type_name -> outrider.v1.LeasedGroup
-	12,  // 103: outrider.v1.Lease.endpoints:type_name -> outrider.v1.Endpoint
-	11,  // 104: outrider.v1.Shard.locators:type_name -> outrider.v1.Locator
-	49,  // 105: outrider.v1.Publish.shards:type_name -> outrider.v1.Shard
-	87,  // 106: outrider.v1.Publish.roles:type_name -> outrider.v1.Publish.RolesEntry
-	8,   // 107: outrider.v1.Publication.timeline:type_name -> outrider.v1.Timeline
-	7,   // 108: outrider.v1.Publication.term:type_name -> outrider.v1.Term
-	49,  // 109: outrider.v1.Publication.shards:type_name -> outrider.v1.Shard
-	88,  // 110: outrider.v1.Publication.roles:type_name -> outrider.v1.Publication.RolesEntry
-	12,  // 111: outrider.v1.Publication.endpoints:type_name -> outrider.v1.Endpoint
-	51,  // 112: outrider.v1.Admit.publication:type_name -> outrider.v1.Publication
-	10,  // 113: outrider.v1.Admitted.segments:type_name -> outrider.v1.SegmentId
-	11,  // 114: outrider.v1.Admitted.locators:type_name -> outrider.v1.Locator
-	59,  // 115: outrider.v1.Append.entry:type_name -> outrider.v1.Entry
-	69,  // 116: outrider.v1.Books.reserved:type_name -> outrider.v1.Count
-	69,  // 117: outrider.v1.Books.acknowledged:type_name -> outrider.v1.Count
-	89,  // 118: outrider.v1.Books.discarded:type_name -> outrider.v1.Books.DiscardedEntry
-	69,  // 119: outrider.v1.Books.failed:type_name -> outrider.v1.Count
-	69,  // 120: outrider.v1.Books.live:type_name -> outrider.v1.Count
-	90,  // 121: outrider.v1.Books.live_groups:type_name -> outrider.v1.Books.LiveGroupsEntry
-	70,  // 122: outrider.v1.Stats.books:type_name -> outrider.v1.Books
-	8,   // 123: outrider.v1.Stats.timeline:type_name -> outrider.v1.Timeline
-	7,   // 124: outrider.v1.Stats.term:type_name -> outrider.v1.Term
-	72,  // 125: outrider.v1.Stats.members:type_name -> outrider.v1.MemberStats
-	71,  // 126: outrider.v1.Closed.stats:type_name -> outrider.v1.Stats
-	82,  // 127: outrider.v1.UpdateState.engines:type_name -> outrider.v1.EngineState
-	69,  // 128: outrider.v1.Books.DiscardedEntry.value:type_name -> outrider.v1.Count
-	0,   // 129: outrider.v1.Owner.Session:input_type -> outrider.v1.Frame
-	0,   // 130: outrider.v1.Owner.Session:output_type -> outrider.v1.Frame
-	130, // [130:131] is the sub-list for method output_type
-	129, // [129:130] is the sub-list for method input_type
-	129, // [129:129] is the sub-list for extension type_name
-	129, // [129:129] is the sub-list for extension extendee
-	0,   // [0:129] is the sub-list for field type_name
+	55,  // 34: outrider.v1.Frame.commit:type_name -> outrider.v1.Commit
+	56,  // 35: outrider.v1.Frame.rollback:type_name -> outrider.v1.Rollback
+	57,  // 36: outrider.v1.Frame.lease_status:type_name -> outrider.v1.LeaseStatus
+	58,  // 37: outrider.v1.Frame.settled:type_name -> outrider.v1.Settled
+	59,  // 38: outrider.v1.Frame.discard_groups:type_name -> outrider.v1.DiscardGroups
+	54,  // 39: outrider.v1.Frame.next:type_name -> outrider.v1.Next
+	61,  // 40: outrider.v1.Frame.set_base:type_name -> outrider.v1.SetBase
+	62,  // 41: outrider.v1.Frame.append:type_name -> outrider.v1.Append
+	63,  // 42: outrider.v1.Frame.committed:type_name -> outrider.v1.Committed
+	64,  // 43: outrider.v1.Frame.get_state:type_name -> outrider.v1.GetState
+	65,  // 44: outrider.v1.Frame.state_bytes:type_name -> outrider.v1.StateBytes
+	66,  // 45: outrider.v1.Frame.saved:type_name -> outrider.v1.Saved
+	67,  // 46: outrider.v1.Frame.rewind:type_name -> outrider.v1.Rewind
+	68,  // 47: outrider.v1.Frame.rewound:type_name -> outrider.v1.Rewound
+	69,  // 48: outrider.v1.Frame.get_stats:type_name -> outrider.v1.GetStats
+	72,  // 49: outrider.v1.Frame.stats:type_name -> outrider.v1.Stats
+	76,  // 50: outrider.v1.Frame.close:type_name -> outrider.v1.Close
+	77,  // 51: outrider.v1.Frame.closed:type_name -> outrider.v1.Closed
+	74,  // 52: outrider.v1.Frame.get_metrics:type_name -> outrider.v1.GetMetrics
+	75,  // 53: outrider.v1.Frame.metrics:type_name -> outrider.v1.Metrics
+	78,  // 54: outrider.v1.Frame.hold:type_name -> outrider.v1.Hold
+	79,  // 55: outrider.v1.Frame.hold_granted:type_name -> outrider.v1.HoldGranted
+	80,  // 56: outrider.v1.Frame.await_frontier:type_name -> outrider.v1.AwaitFrontier
+	81,  // 57: outrider.v1.Frame.release_hold:type_name -> outrider.v1.ReleaseHold
+	82,  // 58: outrider.v1.Frame.begin_update:type_name -> outrider.v1.BeginUpdate
+	84,  // 59: outrider.v1.Frame.update_state:type_name -> outrider.v1.UpdateState
+	85,  // 60: outrider.v1.Frame.get_update:type_name -> outrider.v1.GetUpdate
+	86,  // 61: outrider.v1.Frame.record_update:type_name -> outrider.v1.RecordUpdate
+	87,  // 62: outrider.v1.Frame.undo_update:type_name -> outrider.v1.UndoUpdate
+	7,   // 63: outrider.v1.Timeline.origin:type_name -> outrider.v1.Term
+	8,   // 64: outrider.v1.Receipt.timeline:type_name -> outrider.v1.Timeline
+	10,  // 65: outrider.v1.Locator.segment:type_name -> outrider.v1.SegmentId
+	13,  // 66: outrider.v1.Own.run:type_name -> outrider.v1.Run
+	15,  // 67: outrider.v1.Own.config:type_name -> outrider.v1.Config
+	16,  // 68: outrider.v1.Config.source:type_name -> outrider.v1.Source
+	13,  // 69: outrider.v1.Join.run:type_name -> outrider.v1.Run
+	19,  // 70: outrider.v1.Join.worker:type_name -> outrider.v1.WorkerRole
+	20,  // 71: outrider.v1.Join.trainer:type_name -> outrider.v1.TrainerRole
+	12,  // 72: outrider.v1.Join.endpoint:type_name -> outrider.v1.Endpoint
+	7,   // 73: outrider.v1.Join.known_term:type_name -> outrider.v1.Term
+	21,  // 74: outrider.v1.Join.inventory:type_name -> outrider.v1.Inventory
+	8,   // 75: outrider.v1.WorkerRole.confirmed_timeline:type_name -> outrider.v1.Timeline
+	60,  // 76: outrider.v1.TrainerRole.log:type_name -> outrider.v1.Entry
+	22,  // 77: outrider.v1.Inventory.held:type_name -> outrider.v1.Held
+	9,   // 78: outrider.v1.Held.receipt:type_name -> outrider.v1.Receipt
+	38,  // 79: outrider.v1.Held.outcome:type_name -> outrider.v1.Outcome
+	7,   // 80: outrider.v1.Joined.term:type_name -> outrider.v1.Term
+	8,   // 81: outrider.v1.Joined.timeline:type_name -> outrider.v1.Timeline
+	12,  // 82: outrider.v1.Joined.table:type_name -> outrider.v1.Endpoint
+	10,  // 83: outrider.v1.Joined.table_segment:type_name -> outrider.v1.SegmentId
+	9,   // 84: outrider.v1.Joined.void:type_name -> outrider.v1.Receipt
+	7,   // 85: outrider.v1.NewTerm.term:type_name -> outrider.v1.Term
+	8,   // 86: outrider.v1.NewTimeline.timeline:type_name -> outrider.v1.Timeline
+	1,   // 87: outrider.v1.End.error:type_name -> outrider.v1.Error
+	10,  // 88: outrider.v1.Fetch.segments:type_name -> outrider.v1.SegmentId
+	10,  // 89: outrider.v1.Fetched.segments:type_name -> outrider.v1.SegmentId
+	9,   // 90: outrider.v1.Assignment.receipt:type_name -> outrider.v1.Receipt
+	32,  // 91: outrider.v1.Grant.assignments:type_name -> outrider.v1.Assignment
+	9,   // 92: outrider.v1.Cancel.receipts:type_name -> outrider.v1.Receipt
+	36,  // 93: outrider.v1.SampleDone.counts:type_name -> outrider.v1.SampleCount
+	9,   // 94: outrider.v1.SampleCount.receipt:type_name -> outrider.v1.Receipt
+	38,  // 95: outrider.v1.Report.outcomes:type_name -> outrider.v1.Outcome
+	9,   // 96: outrider.v1.Outcome.receipt:type_name -> outrider.v1.Receipt
+	11,  // 97: outrider.v1.Outcome.locator:type_name -> outrider.v1.Locator
+	39,  // 98: outrider.v1.Outcome.summary:type_name -> outrider.v1.Summary
+	1,   // 99: outrider.v1.Reported.errors:type_name -> outrider.v1.Error
+	8,   // 100: outrider.v1.Confirmed.timeline:type_name -> outrider.v1.Timeline
+	11,  // 101: outrider.v1.LeasedGroup.locator:type_name -> outrider.v1.Locator
+	39,  // 102: outrider.v1.LeasedGroup.summary:type_name -> outrider.v1.Summary
+	47,  // 103: outrider.v1.Lease.groups:type_name -> outrider.v1.LeasedGroup
+	12,  // 104: outrider.v1.Lease.endpoints:type_name -> outrider.v1.Endpoint
+	11,  // 105: outrider.v1.Shard.locators:type_name -> outrider.v1.Locator
+	49,  // 106: outrider.v1.Publish.shards:type_name -> outrider.v1.Shard
+	88,  // 107: outrider.v1.Publish.roles:type_name -> outrider.v1.Publish.RolesEntry
+	8,   // 108: outrider.v1.Publication.timeline:type_name -> outrider.v1.Timeline
+	7,   // 109: outrider.v1.Publication.term:type_name -> outrider.v1.Term
+	49,  // 110: outrider.v1.Publication.shards:type_name -> outrider.v1.Shard
+	89,  // 111: outrider.v1.Publication.roles:type_name -> outrider.v1.Publication.RolesEntry
+	12,  // 112: outrider.v1.Publication.endpoints:type_name -> outrider.v1.Endpoint
+	51,  // 113: outrider.v1.Admit.publication:type_name -> outrider.v1.Publication
+	10,  // 114: outrider.v1.Admitted.segments:type_name -> outrider.v1.SegmentId
+	11,  // 115: outrider.v1.Admitted.locators:type_name -> outrider.v1.Locator
+	60,  // 116: outrider.v1.Append.entry:type_name -> outrider.v1.Entry
+	70,  // 117: outrider.v1.Books.reserved:type_name -> outrider.v1.Count
+	70,  // 118: outrider.v1.Books.acknowledged:type_name -> outrider.v1.Count
+	90,  // 119: outrider.v1.Books.discarded:type_name -> outrider.v1.Books.DiscardedEntry
+	70,  // 120: outrider.v1.Books.failed:type_name -> outrider.v1.Count
+	70,  // 121: outrider.v1.Books.live:type_name -> outrider.v1.Count
+	91,  // 122: outrider.v1.Books.live_groups:type_name -> outrider.v1.Books.LiveGroupsEntry
+	71,  // 123: outrider.v1.Stats.books:type_name -> outrider.v1.Books
+	8,   // 124: outrider.v1.Stats.timeline:type_name -> outrider.v1.Timeline
+	7,   // 125: outrider.v1.Stats.term:type_name -> outrider.v1.Term
+	73,  // 126: outrider.v1.Stats.members:type_name -> outrider.v1.MemberStats
+	72,  // 127: outrider.v1.Closed.stats:type_name -> outrider.v1.Stats
+	83,  // 128: outrider.v1.UpdateState.engines:type_name -> outrider.v1.EngineState
+	70,  // 129: outrider.v1.Books.DiscardedEntry.value:type_name -> outrider.v1.Count
+	0,   // 130: outrider.v1.Owner.Session:input_type -> outrider.v1.Frame
+	0,   // 131: outrider.v1.Owner.Session:output_type -> outrider.v1.Frame
+	131, // [131:132] is the sub-list for method output_type
+	130, // [130:131] is the sub-list for method input_type
+	130, // [130:130] is the sub-list for extension type_name
+	130, // [130:130] is the sub-list for extension extendee
+	0,   // [0:130] is the sub-list for field type_name
 }
 
 func init() { file_outrider_proto_init() }
@@ -7282,6 +7367,7 @@ func file_outrider_proto_init() {
 		(*Frame_LeaseStatus)(nil),
 		(*Frame_Settled)(nil),
 		(*Frame_DiscardGroups)(nil),
+		(*Frame_Next)(nil),
 		(*Frame_SetBase)(nil),
 		(*Frame_Append)(nil),
 		(*Frame_Committed)(nil),
@@ -7312,7 +7398,7 @@ func file_outrider_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_outrider_proto_rawDesc), len(file_outrider_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   91,
+			NumMessages:   92,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

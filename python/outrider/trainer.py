@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from concurrent.futures import Future
 from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -15,7 +16,6 @@ from outrider._steps import Steps, Wait, awaiting, blocking
 from outrider.batch import Batch, Part
 from outrider.config import count, real
 from outrider.errors import ConfigError, Error, kind_of
-from outrider.lease import Lease, take
 from outrider.publication import Publication
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Trainer:
             state=bytes(state or b""),
         )
         self._member = Member(run, "trainer", trainer=request)
-        self._undelivered: tuple[Lease, Batch] | None = None
+        self._coming: tuple[int, Future[Answer]] | None = None
         self._member.listen(lambda frame, fds: None, lambda: None)
 
     def next(self, rollout: int, timeout: float | None = None) -> Batch:
@@ -93,7 +93,7 @@ class Trainer:
         return blocking(self._next(rollout, timeout))
 
     async def next_async(self, rollout: int, timeout: float | None = None) -> Batch:
-        """`next`, awaited. Cancelling it before the commit loses no group."""
+        """`next`, awaited. Cancelling it loses no group: a batch that was committed all the same comes with the next call of its rollout."""
         return await awaiting(self._next(rollout, timeout))
 
     def admit(self, publication: Publication, shard: int | None = None) -> Batch:
@@ -139,38 +139,38 @@ class Trainer:
                 f"outrider: Trainer.next is for one rank and world_size={self.world_size}; take and publish in a controller (run.take), admit in each rank"
             )
         deadline = None if timeout is None else monotonic() + real("timeout", timeout, 0.0, 1e9)
-        lease, batch = self._undelivered or (None, None)
+        count("rollout", rollout, 0)
         while True:
-            if lease is None or lease.rollout != rollout:
-                lease = yield from take(
-                    self._member, rollout, None if deadline is None else max(0.0, deadline - monotonic())
-                )
-                batch = None
+            future = self._asked(rollout)
             try:
-                return (yield from self._hand_over(lease, batch))
+                answer = yield Wait(future, deadline)
+            except TimeoutError:
+                self._member.ask(cancel_take=wire.CancelTake(rollout=rollout))
+                try:
+                    # The cancel may have come too late; then the batch is there and nothing has timed out.
+                    answer = yield Wait(future)
+                except Error:
+                    self._coming = None
+                    raise TimeoutError(
+                        f"outrider: next({rollout}): no full batch within {timeout:g} s; see run.progress(), then wait longer or look for what is missing"
+                    ) from None
             except Error as error:
+                self._coming = None
                 if kind_of(error) not in ("stale", "revoked"):
                     raise
-                lease = None
+                continue
+            except BaseException:
+                # Whoever waited is gone. What was committed all the same is kept for the next call of this rollout.
+                self._member.ask(cancel_take=wire.CancelTake(rollout=rollout))
+                raise
+            self._coming = None
+            return self._batch(answer)
 
-    def _hand_over(self, lease: Lease, batch: Batch | None) -> Steps[Batch]:
-        """Publishes, admits and commits a lease; gives it back if that fails."""
-        try:
-            if batch is None:
-                publication = yield from lease.publishing(None, {self.role: 1}, self.generation)
-                batch = yield from self._admit(publication, 0)
-            # A call that is cancelled while its commit is on the way has no batch and must not lose it: asked again, it gets it.
-            self._undelivered = lease, batch
-            yield from lease.committing()
-        except BaseException as error:
-            if isinstance(error, Error) or batch is None:
-                self._undelivered = None
-                self._member.ask(
-                    rollback=wire.Rollback(admission=lease.admission, reason=f"{type(error).__name__}: {error}")
-                )
-            raise
-        self._undelivered = None
-        return batch
+    def _asked(self, rollout: int) -> Future[Answer]:
+        """The answer on its way for a rollout; a call that was cancelled may have asked already."""
+        if self._coming is None or self._coming[0] != rollout:
+            self._coming = rollout, self._member.ask(next=wire.Next(rollout=rollout))
+        return self._coming[1]
 
     def _admit(self, publication: Publication, shard: int | None) -> Steps[Batch]:
         shards = len(publication.message.shards)
@@ -183,14 +183,17 @@ class Trainer:
         request = wire.Admit(
             publication=publication.message, shard=shard, role=self.role, rank=self.rank, generation=self.generation
         )
-        answer = yield Wait(self._member.ask(admit=request))
+        return self._batch((yield Wait(self._member.ask(admit=request))))
+
+    def _batch(self, answer: Answer) -> Batch:
+        """The batch of an `Admitted`, mapped."""
         segments = self._map(answer)
         admitted = answer.frame.admitted
         parts = [
             Part(group, attempt, segments[at.segment.holder, at.segment.number], at.first_row, at.rows)
             for at, group, attempt in zip(admitted.locators, admitted.groups, admitted.attempts, strict=True)
         ]
-        return Batch(publication.rollout, publication.admission, parts)
+        return Batch(admitted.rollout, admitted.admission, parts)
 
     def _map(self, answer: Answer) -> dict[tuple[int, int], Segment]:
         """Maps the segments that came with an answer; those that this process has mapped already are used as they are."""

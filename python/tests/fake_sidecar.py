@@ -139,6 +139,9 @@ class Fake:
         self.takes.append(frame)
         self.serve_takes()
 
+    def next(self, frame, fds):
+        self.take(frame, fds)
+
     def cancel_take(self, frame, fds):
         for take in self.takes:
             self.refuse(take, "refused", "cancelled")
@@ -150,9 +153,18 @@ class Fake:
             self.admission += 1
             groups, self.queue = self.queue[: self.config.batch_groups], self.queue[self.config.batch_groups :]
             take = self.takes.pop(0)
-            lease = wire.Lease(admission=self.admission, rollout=take.take.rollout, groups=groups)
+            rollout = take.next.rollout if take.HasField("next") else take.take.rollout
+            lease = wire.Lease(admission=self.admission, rollout=rollout, groups=groups)
             self.leases[self.admission] = lease
-            self.answer(take, lease=lease)
+            if not take.HasField("next"):
+                self.answer(take, lease=lease)
+            elif self.mode == "revoke":
+                self.mode = ""
+                self.queue = list(groups) + self.queue
+                self.refuse(take, "revoked", "outrider: data of group 0 was lost; take again")
+            else:
+                self.acknowledged += len(groups)
+                self.deliver(take, lease, [g.locator for g in groups], [g.group for g in groups], [g.attempt for g in groups])
 
     def publish(self, frame, fds):
         ask = frame.publish
@@ -166,8 +178,12 @@ class Fake:
         self.answer(frame, publication=publication)
 
     def admit(self, frame, fds):
-        shard = frame.admit.publication.shards[frame.admit.shard]
-        ids = {(at.segment.holder, at.segment.number): at.segment for at in shard.locators}
+        publication = frame.admit.publication
+        shard = publication.shards[frame.admit.shard]
+        self.deliver(frame, self.leases[publication.admission], shard.locators, shard.groups, shard.attempts)
+
+    def deliver(self, frame, lease, locators, groups, attempts):
+        ids = {(at.segment.holder, at.segment.number): at.segment for at in locators}
         keys = list(ids)
         every = list(keys)
         while self.mode == "parts" and len(keys) > 1:
@@ -176,9 +192,11 @@ class Fake:
             keys = keys[1:]
         last = wire.Admitted(
             segments=[ids[key] for key in every],
-            locators=shard.locators,
-            groups=shard.groups,
-            attempts=shard.attempts,
+            locators=locators,
+            groups=groups,
+            attempts=attempts,
+            admission=lease.admission,
+            rollout=lease.rollout,
         )
         self.answer(frame, [self.segments[number] for _, number in keys], admitted=last)
 

@@ -23,6 +23,8 @@ var rules = map[string]rule{
 	"sidecar":   {internal: []string{"bridge", "scheduler", "leases", "arrowio"}},
 	"cmd":       {internal: []string{"sidecar", "bridge", "scheduler", "leases", "arrowio"}},
 	"tools":     {external: []string{}},
+	// The rival of the benchmarks: the same core behind grpcio.
+	"python": {internal: []string{"scheduler", "leases"}},
 }
 
 // onlyIn keeps a dependency in one directory, so that a move to another version of it stays there.
