@@ -9,7 +9,17 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Protocol
+
+import ray
+
+from bench import core as core_part
+from bench import handover as handover_part
+from bench import life as life_part
+from bench import life_grpc, life_ray, machine
+from bench.measure import Section, Series, ratio, rounds, table
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / ".build" / "bench"
@@ -34,11 +44,25 @@ class Size:
         return Size(5, 150, 200_000, "1s", (0.1, 1.0, 10.0, 100.0), ("never", "within_size"))
 
 
+class Contestant(Protocol):
+    """Lives groups when it is its turn."""
+
+    def measure(self, batches: int) -> float:
+        """Groups a second."""
+
+    def close(self) -> None:
+        """Ends its processes."""
+
+
 def main() -> None:
     """Parses, builds, measures, prints."""
     parser = argparse.ArgumentParser(prog="bench", description="Costs of Outrider, each beside its rivals, in one run.")
-    parser.add_argument("--quick", action="store_true", help="seconds instead of minutes: shows that everything runs, not how fast")
-    parser.add_argument("--only", choices=("core", "life", "handover"), action="append", help="these parts (may be repeated)")
+    parser.add_argument(
+        "--quick", action="store_true", help="seconds instead of minutes: shows that everything runs, not how fast"
+    )
+    parser.add_argument(
+        "--only", choices=("core", "life", "handover"), action="append", help="these parts (may be repeated)"
+    )
     parser.add_argument("--rounds", type=int, help="rounds of each part")
     parser.add_argument("--out", type=Path, help="write the table there as well")
     options = parser.parse_args()
@@ -46,12 +70,15 @@ def main() -> None:
     count = options.rounds or size.rounds
 
     build()
-    from bench import machine
-    from bench.measure import Section, table
 
     head = f"outrider: benchmarks, {count} rounds, median ± MAD; the ratio says how many times better the first row of a block is\n{machine.describe()}"
     parts: dict[str, Callable[[Size, int], list[Section]]] = {"core": core, "life": life, "handover": handover}
-    sections = [section for name, part in parts.items() if not options.only or name in options.only for section in part(size, count)]
+    sections = [
+        section
+        for name, part in parts.items()
+        if not options.only or name in options.only
+        for section in part(size, count)
+    ]
     text = head + "\n" + table(sections) + "\n"
     sys.stdout.write(text)
     if options.out:
@@ -63,7 +90,12 @@ def build() -> None:
     """Builds the sidecar and the gRPC rival of this tree; children of every kind find this package."""
     BUILD.mkdir(parents=True, exist_ok=True)
     for package, name in (("./cmd/outrider", "outrider"), ("./python/bench/rival", "rival")):
-        subprocess.run(["go", "build", "-trimpath", "-o", str(BUILD / name), package], cwd=ROOT, check=True, env={**os.environ, "CGO_ENABLED": "0"})
+        subprocess.run(
+            ["go", "build", "-trimpath", "-o", str(BUILD / name), package],
+            cwd=ROOT,
+            check=True,
+            env={**os.environ, "CGO_ENABLED": "0"},
+        )
     os.environ.setdefault("OUTRIDER_BINARY", str(BUILD / "outrider"))
     # Checking every invariant after every event is for tests.
     os.environ.pop("OUTRIDER_VERIFY", None)
@@ -72,55 +104,72 @@ def build() -> None:
 
 def start_ray() -> None:
     """A Ray of this run's own, also where another one is running."""
-    import ray
-
     if not ray.is_initialized():
         inherited = {name: os.environ[name] for name in ("PYTHONPATH", "OUTRIDER_BINARY")}
-        ray.init(address="local", include_dashboard=False, log_to_driver=False, logging_level="ERROR", runtime_env={"env_vars": inherited})
+        ray.init(
+            address="local",
+            include_dashboard=False,
+            log_to_driver=False,
+            logging_level="ERROR",
+            runtime_env={"env_vars": inherited},
+        )
 
 
-def core(size: Size, count: int) -> list[object]:
+def core(size: Size, count: int) -> list[Section]:
     """Transitions and memory of the core alone."""
-    from bench import core as part
-    from bench.measure import Section, Series, rounds
-
     seen: list[dict[str, float]] = []
 
     def go_transitions() -> float:
-        seen.append(part.go_metrics(ROOT, size.core_seconds))
+        seen.append(core_part.go_metrics(ROOT, size.core_seconds))
         return seen[-1]["transitions/s"]
 
-    go, plain = Series("the core, in Go, 1,024 groups retained", "transitions/s"), Series("plain Python ledger", "transitions/s")
-    rounds(count, [(go, go_transitions), (plain, lambda: part.python_transitions(size.core_groups))], "core")
+    go, plain = (
+        Series("the core, in Go, 1,024 groups retained", "transitions/s"),
+        Series("plain Python ledger", "transitions/s"),
+    )
+    rounds(count, [(go, go_transitions), (plain, lambda: core_part.python_transitions(size.core_groups))], "core")
     small = Series("the core, in Go", "B/group", [metrics["B/group"] for metrics in seen], "less")
-    large = Series("plain Python ledger", "B/group", [part.python_bytes(size.core_groups) for _ in seen], "less", "no sessions, timelines, staleness")
+    large = Series(
+        "plain Python ledger",
+        "B/group",
+        [core_part.python_bytes(size.core_groups) for _ in seen],
+        "less",
+        "no sessions, timelines, staleness",
+    )
     return [
-        Section("core: transitions of a group's life, one process", [go, plain], [("at least 1,000,000 transitions/s", go.median >= 1e6)]),
+        Section(
+            "core: transitions of a group's life, one process",
+            [go, plain],
+            [("at least 1,000,000 transitions/s", go.median >= 1e6)],
+        ),
         Section("core: memory of a retained group", [small, large], [("at most 300 B", small.median <= 300)]),
     ]
 
 
-def life(size: Size, count: int) -> list[object]:
+def life(size: Size, count: int) -> list[Section]:
     """The whole life through the shim."""
-    from bench import life as ours
-    from bench import life_grpc, life_ray
-    from bench.measure import Section, Series, ratio, rounds
-
     start_ray()
     rival = str(BUILD / "rival")
-    contestants = {
-        "Outrider, batches of 64, one segment a batch": ours.Life(ours.together),
-        "Outrider, one segment and report a group, 64 at once": ours.Life(ours.alone),
+    contestants: dict[str, Contestant] = {
+        "Outrider, batches of 64, one segment a batch": life_part.Life(life_part.together),
+        "Outrider, one segment and report a group, 64 at once": life_part.Life(life_part.alone),
         "grpcio, batches of 64, 4 unary calls a batch": life_grpc.GrpcLife(rival, life_grpc.batched),
         "grpcio, not batched, 64 unary calls outstanding": life_grpc.GrpcLife(rival, life_grpc.outstanding),
         "plain Ray actor calls, batches of 64": life_ray.RayLife(),
     }
     series = {name: Series(name, "groups/s") for name in contestants}
     try:
-        rounds(count, [(series[name], lambda c=c: c.measure(size.batches)) for name, c in contestants.items()], "life")
+        for contestant in contestants.values():
+            contestant.measure(1)  # Everybody has started.
+        rounds(count, [(series[name], partial(c.measure, size.batches)) for name, c in contestants.items()], "life")
     finally:
         for contestant in contestants.values():
             contestant.close()
+    for name, contestant in contestants.items():
+        if isinstance(contestant, (life_part.Life, life_grpc.GrpcLife)):
+            series[
+                name
+            ].note = f"{statistics.median(contestant.processor[1:]):.0f} µs of processor a group, all processes"
     rows = list(series.values())
     aims = [
         ("at least 20,000 groups/s batched", rows[0].median >= 20_000),
@@ -130,11 +179,9 @@ def life(size: Size, count: int) -> list[object]:
     return [Section("life of 1 KB groups of 8: reserve, complete, take, admit, commit; three processes", rows, aims)]
 
 
-def handover(size: Size, count: int) -> list[object]:
+def handover(size: Size, count: int) -> list[Section]:
     """Rollouts from engine to trainer."""
-    from bench import machine
-
-    sections: list[object] = []
+    sections: list[Section] = []
     for setting in size.settings:
         with machine.huge_pages_set(setting) as inforce:
             if inforce:
@@ -142,45 +189,57 @@ def handover(size: Size, count: int) -> list[object]:
     return sections or handover_with(f"as found: {machine.huge_pages()}", size, count)
 
 
-def handover_with(setting: str, size: Size, count: int) -> list[object]:
+def handover_with(setting: str, size: Size, count: int) -> list[Section]:
     """The same under one setting of the kernel."""
-    from bench import handover as part
-    from bench.measure import Section, Series, ratio, rounds
-
     start_ray()
-    sections: list[object] = []
-    actors = part.Handover()
-    names = {"packed": "ray.put/get of a dict of packed numpy columns", "arrays": "ray.put/get of objects of numpy arrays", "lists": "ray.put/get of objects of lists"}
+    actors = handover_part.Handover()
     try:
-        for megabytes in size.megabytes:
-            times = 9 if megabytes <= 1 else 3
-            actors.outrider(megabytes, 2)
-            sealed = Series("… of which sealed to first values", "ms sealed", better="less")
-
-            def ours() -> float:
-                whole, since_seal = actors.outrider(megabytes, times)  # noqa: B023
-                sealed.values.append(statistics.median(since_seal))  # noqa: B023
-                return statistics.median(whole)
-
-            rows = [Series("Outrider, columns to first values of a committed batch", "ms", better="less")]
-            rows += [Series(name, "ms", better="less") for name in names.values()]
-            runs: list[Callable[[], float]] = [ours]
-            runs += [lambda kind=kind, n=1 if kind == "lists" else times: statistics.median(actors.ray(kind, megabytes, n)) for kind in names]  # noqa: B023
-            rounds(count, list(zip(rows, runs, strict=True)), f"handover {megabytes:g} MB, huge pages {setting}")
-            steps = actors.steps(megabytes, times * count)
-            middle = {name: statistics.median(step[name] for step in steps) for name in steps[0]}
-            rows.insert(1, sealed)
-            rows.insert(2, Series("… of which admit to first values", "ms admit", [middle["admit to first"]], "less"))
-            rows[0].note = "write+seal {sealed:.2f}, report+take {taken:.2f}, publish {published:.2f}, admit {admitted:.2f}, read {first:.2f}, commit {committed:.2f}".format(**middle)
-            aims = [("sealed to first values below 1 ms", sealed.median < 1)]
-            if megabytes <= 1:
-                aims.append(("at least 1.5x Ray's packed numpy", ratio(rows[0], rows[3]) >= 1.5))
-            aims.append(("at least 25x Ray's lists of samples", ratio(rows[0], rows[5]) >= 25))
-            samples = part.samples_of(megabytes)
-            sections.append(Section(f"handover of {megabytes:g} MB ({samples:,} samples) between two Ray actors, huge pages {setting}", rows, aims))
+        return [handover_of(actors, megabytes, setting, count) for megabytes in size.megabytes]
     finally:
         actors.close()
-    return sections
+
+
+def handover_of(actors: handover_part.Handover, megabytes: float, setting: str, count: int) -> Section:
+    """The same at one size."""
+    times = 9 if megabytes <= 1 else 3
+    samples = handover_part.samples_of(megabytes)
+    section = Section(
+        f"handover of {megabytes:g} MB ({samples:,} samples) between two Ray actors, huge pages {setting}"
+    )
+    whole = Series("Outrider, columns to first values of a committed batch", "ms", better="less")
+    sealed = Series("… of which sealed to first values", "ms sealed", better="less")
+    admitted = Series("… by single calls: admit to first values", "ms admit", better="less")
+    rivals = {
+        "packed": Series("ray.put/get of a dict of packed numpy columns", "ms", better="less"),
+        "arrays": Series("ray.put/get of objects of numpy arrays", "ms", better="less"),
+        "lists": Series("ray.put/get of objects of lists", "ms", better="less"),
+    }
+
+    def ours() -> float:
+        spans, since_seal = actors.outrider(megabytes, times)
+        sealed.values.append(statistics.median(since_seal))
+        return statistics.median(spans)
+
+    def theirs(kind: str) -> float:
+        return statistics.median(actors.ray(kind, megabytes, 1 if kind == "lists" else times))
+
+    actors.outrider(megabytes, 2)
+    turns: list[tuple[Series, Callable[[], float]]] = [
+        (whole, ours),
+        *((series, partial(theirs, kind)) for kind, series in rivals.items()),
+    ]
+    rounds(count, turns, f"handover {megabytes:g} MB, huge pages {setting}")
+    steps = actors.steps(megabytes, times * count)
+    middle = {name: statistics.median(step[name] for step in steps) for name in steps[0]}
+    admitted.values.append(middle["admit to first"])
+    parts = ("sealed", "taken", "published", "admitted", "first", "committed")
+    admitted.note = "medians of " + ", ".join(f"{name} +{middle[name]:.2f}" for name in parts)
+    section.rows = [whole, sealed, admitted, *rivals.values()]
+    section.aims.append(("sealed to first values below 1 ms", sealed.median < 1))
+    if megabytes <= 1:
+        section.aims.append(("at least 1.5x Ray's packed numpy", ratio(whole, rivals["packed"]) >= 1.5))
+    section.aims.append(("at least 25x Ray's lists of samples", ratio(whole, rivals["lists"]) >= 25))
+    return section
 
 
 if __name__ == "__main__":

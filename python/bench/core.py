@@ -57,7 +57,18 @@ def python_bytes(groups: int) -> float:
 
 def go_metrics(root: Path, seconds: str) -> dict[str, float]:
     """Runs the core's Go benchmarks once; the metrics that they report, by unit ("transitions/s", "B/group")."""
-    command = ["go", "test", "-run", "^$", "-bench", "Transitions|Retained", "-benchtime", seconds, "./scheduler", "./leases"]
+    command = [
+        "go",
+        "test",
+        "-run",
+        "^$",
+        "-bench",
+        "Transitions|Retained",
+        "-benchtime",
+        seconds,
+        "./scheduler",
+        "./leases",
+    ]
     out = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout
     metrics: dict[str, float] = {}
     for line in out.splitlines():

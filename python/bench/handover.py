@@ -7,13 +7,14 @@ import gc
 import os
 import threading
 import time
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import ray
-from bench.rows import PROMPT, RESPONSE, array_samples, columns, list_samples, record_batch
 
 import outrider
+from bench.rows import PROMPT, RESPONSE, array_samples, columns, list_samples, record_batch
 
 GROUP_SIZE = 8
 KINDS = ("packed", "arrays", "lists")
@@ -77,7 +78,12 @@ class Engine:
     def prepare(self, kind: str, megabytes: float) -> None:
         """Makes the data in the form that this engine is said to have it in; not part of what is measured."""
         cols = columns(samples_of(megabytes), PROMPT, RESPONSE)
-        self._data = {"outrider": lambda: cols, "packed": lambda: cols, "arrays": lambda: array_samples(cols), "lists": lambda: list_samples(cols)}[kind]()
+        self._data = {
+            "outrider": lambda: cols,
+            "packed": lambda: cols,
+            "arrays": lambda: array_samples(cols),
+            "lists": lambda: list_samples(cols),
+        }[kind]()
         gc.collect()
         gc.freeze()
 
@@ -147,7 +153,10 @@ class Handover:
 
     def __init__(self) -> None:
         self._run = outrider.start(
-            "bench-handover", source=outrider.table([{"question": i} for i in range(64)]), group_size=GROUP_SIZE, batch_groups=1
+            "bench-handover",
+            source=outrider.table([{"question": i} for i in range(64)]),
+            group_size=GROUP_SIZE,
+            batch_groups=1,
         )
         self._engine = Engine.remote(self._run)
         self._trainer = Trainer.remote(self._run)
@@ -173,7 +182,7 @@ class Handover:
             start, seal = ray.get(self._engine.complete.remote())
             marks = {"start": start, "sealed": seal, **ray.get(reading)}
             names = list(marks)
-            parts = {after: (marks[after] - marks[before]) / 1e6 for before, after in zip(names, names[1:], strict=False)}
+            parts = {after: (marks[after] - marks[before]) / 1e6 for before, after in pairwise(names)}
             out.append({**parts, "admit to first": (marks["first"] - marks["published"]) / 1e6})
         return out
 

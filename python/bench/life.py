@@ -9,9 +9,9 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 from typing import Any
 
-from bench.rows import BATCH_GROUPS, GROUP_SIZE, small_rows
-
 import outrider
+from bench.machine import children, processor_seconds
+from bench.rows import BATCH_GROUPS, GROUP_SIZE, small_rows
 
 RETAINED, COMPLETED = 1024, 512
 WARM = 4
@@ -23,9 +23,13 @@ class Life:
 
     Args:
         work: Runs in the worker's process.
+
+    Attributes:
+        processor: Microseconds of processor time for each group, of all processes together, by turn.
     """
 
     def __init__(self, work: Callable[[outrider.Run], None]) -> None:
+        before = children()
         self._run = outrider.own(
             f"bench-{work.__name__}",
             source=outrider.table([{"question": i} for i in range(4096)]),
@@ -33,17 +37,25 @@ class Life:
             batch_groups=BATCH_GROUPS,
             limits=outrider.Limits(executing=GROUP_SIZE * RETAINED, retained=RETAINED, completed=COMPLETED),
         )
+        self.processor: list[float] = []
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
         self._worker = context.Process(target=work, args=(self._run,), daemon=True)
         self._trainer = context.Process(target=train, args=(self._run, theirs), daemon=True)
         self._worker.start()
         self._trainer.start()
+        self._processes = children() - before
 
     def measure(self, batches: int) -> float:
         """Groups trained a second over that many batches."""
+        before = processor_seconds(self._processes)
         self._pipe.send(batches)
         seconds: float = self._pipe.recv()
+        self.processor.append(
+            (processor_seconds(self._processes) - before)
+            / ((batches + WARM + COMPLETED // BATCH_GROUPS) * BATCH_GROUPS)
+            * 1e6
+        )
         return batches * BATCH_GROUPS / seconds
 
     def close(self) -> None:

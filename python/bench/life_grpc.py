@@ -14,7 +14,9 @@ from typing import Any
 import grpc
 import grpc.aio
 import numpy as np
+
 from bench.life import COMPLETED, WARM
+from bench.machine import children, processor_seconds
 from bench.rival import rival_pb2 as pb
 from bench.rows import BATCH_GROUPS, small_bytes
 
@@ -22,27 +24,38 @@ SERVICE = "/outrider.bench.Rival/"
 
 
 def _call(channel: Any, name: str, request: Any, answer: Any) -> Any:
-    return channel.unary_unary(SERVICE + name, request_serializer=request.SerializeToString, response_deserializer=answer.FromString)
+    return channel.unary_unary(
+        SERVICE + name, request_serializer=request.SerializeToString, response_deserializer=answer.FromString
+    )
 
 
 class GrpcLife:
     """Server, worker and trainer as processes; as `life.Life` otherwise."""
 
     def __init__(self, binary: str, work: Callable[[str], None]) -> None:
+        before = children()
         self._server = subprocess.Popen([binary], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         assert self._server.stdout is not None
         address = f"127.0.0.1:{int(self._server.stdout.readline())}"
+        self.processor: list[float] = []
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
         self._worker = context.Process(target=work, args=(address,), daemon=True)
         self._trainer = context.Process(target=train, args=(address, theirs), daemon=True)
         self._worker.start()
         self._trainer.start()
+        self._processes = children() - before
 
     def measure(self, batches: int) -> float:
         """Groups trained a second over that many batches."""
+        before = processor_seconds(self._processes)
         self._pipe.send(batches)
         seconds: float = self._pipe.recv()
+        self.processor.append(
+            (processor_seconds(self._processes) - before)
+            / ((batches + WARM + COMPLETED // BATCH_GROUPS) * BATCH_GROUPS)
+            * 1e6
+        )
         return batches * BATCH_GROUPS / seconds
 
     def close(self) -> None:
@@ -100,7 +113,7 @@ def train(address: str, pipe: Connection) -> None:
             rollout += 1
             rows = np.frombuffer(b"".join([group.rows for group in taken.groups]), np.float64)
             commit(pb.CommitRequest(admission=taken.admission))
-            return rows[:: 16].sum()
+            return rows[::16].sum()
 
         while batches := pipe.recv():
             for _ in range(WARM + COMPLETED // BATCH_GROUPS):

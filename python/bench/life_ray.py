@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import ray
+
 from bench.ledger import Ledger, Receipt
 from bench.life import COMPLETED, RETAINED, WARM
 from bench.rows import BATCH_GROUPS, GROUP_SIZE, small_bytes

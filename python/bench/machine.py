@@ -18,7 +18,14 @@ HUGE = Path("/sys/kernel/mm/transparent_hugepage/shmem_enabled")
 
 def describe() -> str:
     """Processors, memory, kernel, versions, load."""
-    model = next((line.split(":", 1)[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")), platform.machine())
+    model = next(
+        (
+            line.split(":", 1)[1].strip()
+            for line in Path("/proc/cpuinfo").read_text().splitlines()
+            if line.startswith("model name")
+        ),
+        platform.machine(),
+    )
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     packages = ", ".join(f"{name} {_version(name)}" for name in ("ray", "grpcio", "protobuf", "numpy", "pyarrow"))
     return (
@@ -79,3 +86,32 @@ def huge_pages_set(value: str) -> Iterator[bool]:
         for number, handler in handlers.items():
             signal.signal(number, handler)
         atexit.unregister(restore)
+
+
+def children() -> set[int]:
+    """Process ids of this process's children."""
+    return {child for child, _ in _by_parent().get(os.getpid(), [])}
+
+
+def processor_seconds(roots: set[int]) -> float:
+    """Processor time so far, user and system, of children of this process and all that descends from them."""
+    by_parent = _by_parent()
+    todo = [(child, ticks) for child, ticks in by_parent.get(os.getpid(), []) if child in roots]
+    total = 0
+    while todo:
+        process, ticks = todo.pop()
+        total += ticks
+        todo += by_parent.get(process, [])
+    return total / os.sysconf("SC_CLK_TCK")
+
+
+def _by_parent() -> dict[int, list[tuple[int, int]]]:
+    found: dict[int, list[tuple[int, int]]] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                fields = (entry / "stat").read_text().rsplit(")", 1)[1].split()
+            except OSError:
+                continue
+            found.setdefault(int(fields[1]), []).append((int(entry.name), int(fields[11]) + int(fields[12])))
+    return found

@@ -97,6 +97,8 @@ def table(sections: Sequence[Section]) -> str:
             spread = f"± {number(row.mad)}" if len(row.values) > 1 else ""
             comparable = row is not ours and row.unit == ours.unit
             times = f"{number(ratio(ours, row))}x" if comparable else ""
-            lines.append(f"  {row.name:<58} {number(row.median):>12} {spread:<12} {row.unit:<16} {times:>8}  {row.note}".rstrip())
+            lines.append(
+                f"  {row.name:<58} {number(row.median):>12} {spread:<12} {row.unit:<16} {times:>8}  {row.note}".rstrip()
+            )
         lines += [f"  {'kept  ' if kept else 'MISSED'} {text}" for text, kept in section.aims]
     return "\n".join(lines)

@@ -42,7 +42,9 @@ def columns(samples: int, prompt: int, response: int) -> Columns:
     }
 
 
-def record_batch(cols: Columns, group: npt.NDArray[np.int64] | None = None, slot: npt.NDArray[np.int32] | None = None) -> pa.RecordBatch:
+def record_batch(
+    cols: Columns, group: npt.NDArray[np.int64] | None = None, slot: npt.NDArray[np.int32] | None = None
+) -> pa.RecordBatch:
     """The columns as Arrow, without copying them."""
     arrays: dict[str, pa.Array] = {}
     if group is not None and slot is not None:

@@ -1,0 +1,1 @@
+"""The gRPC rival: a Go service, its messages, and their Python code."""
