@@ -121,6 +121,35 @@ func TestACloseAnswersWhoWaitsForTheLogs(t *testing.T) {
 	require.NoError(t, d.answers[5].Err)
 }
 
+// An owner that is replaced answers who waits, too.
+func TestAReplacedOwnerAnswersWhoWaits(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.commit(0)
+	d.s.BeginUpdate(1, deskClient, 1, InFlight)
+	d.carry()
+	d.s.Undo(2, d.answers[1].Value.(UpdateStart).Hold)
+	_, err := d.s.Attach(Member{Session: 9, Host: "h", Client: true, KnownTerm: leases.Term{Number: 5, Session: 9}})
+	require.ErrorIs(t, err, leases.ErrReplaced)
+	d.carry()
+	require.ErrorIs(t, d.answers[2].Err, leases.ErrReplaced)
+}
+
+// An undo whose hold ends while the rewind is on its way to the logs is answered.
+func TestAnUndoThatLosesItsHoldIsAnswered(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.commit(0)
+	d.s.BeginUpdate(1, deskClient, 1, InFlight)
+	d.carry()
+	d.s.Undo(2, d.answers[1].Value.(UpdateStart).Hold)
+	d.s.Detach(deskClient, "ended")
+	d.carry()
+	d.log()
+	require.ErrorIs(t, d.answers[2].Err, leases.ErrStale)
+	require.Equal(t, int64(-1), d.s.ledger.LastRollout())
+}
+
 // A take that waits for a rollout that is passed over by a commit can never be committed: it is told so.
 func TestATakeBelowTheLastCommitEnds(t *testing.T) {
 	t.Parallel()
