@@ -1,10 +1,12 @@
 """Actors of the tests: an engine that works only as far as it is told, and a trainer rank."""
 
 import os
+import signal
 from pathlib import Path
 
-import outrider
 import ray
+
+import outrider
 from outrider import _wire_pb2 as wire
 
 
@@ -17,9 +19,17 @@ def samples(work, group_size):
     return [outrider.Sample([work.group, work.attempt, slot], 1, reward=0.5) for slot in range(group_size)]
 
 
-def pairs(batch):
-    """Group and attempt of a batch's groups, by what its rows say themselves."""
-    return [(int(group.tokens[0]), int(group.tokens[1])) for group in batch.groups()]
+def pairs(*batches):
+    """Group and attempt of the batches' groups, in their order, by what the rows say themselves."""
+    return sorted((int(group.tokens[0]), int(group.tokens[1])) for batch in batches for group in batch.groups())
+
+
+def sigkill(actor):
+    """Kills an actor's process at once, and returns when its next life answers."""
+    pid = ray.get(actor.__ray_call__.remote(lambda self: os.getpid()))
+    os.kill(pid, signal.SIGKILL)
+    again = actor.__ray_call__.options(max_task_retries=-1).remote(lambda self: os.getpid())
+    assert ray.get(again) != pid
 
 
 def die_once(path):
@@ -41,6 +51,7 @@ class Engine:
         self.made = []  # (group, attempt) that it generated
         self.events = []
 
+    @ray.method(max_task_retries=-1)
     def processes(self):
         """Pids of this actor and of its sidecar."""
         return os.getpid(), self.worker._member.attachment.sidecar.pid
@@ -106,6 +117,7 @@ class Trainer:
             last = int(number)
         self.trainer = outrider.Trainer(run, state_at=last, state=state)
 
+    @ray.method(max_task_retries=-1)
     def processes(self):
         return os.getpid(), self.trainer._member.attachment.sidecar.pid
 

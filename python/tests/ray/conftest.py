@@ -6,10 +6,11 @@ import secrets
 from pathlib import Path
 
 import actors
-import outrider
 import pytest
 import ray
 import traces
+
+import outrider
 
 
 @pytest.fixture(scope="module")
@@ -18,6 +19,7 @@ def mark():
     mark = secrets.token_hex(8)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(traces.MARK, mark)
+        patch.setenv("PYTHONPATH", os.fspath(Path(__file__).parent), os.pathsep)  # workers import the actors, too
         patch.setenv("OUTRIDER_VERIFY", os.environ.get("OUTRIDER_VERIFY", "all"))
         yield mark
 
@@ -77,6 +79,7 @@ def engine():
 
     def make(run, **options):
         made.append(actors.Engine.options(**options).remote(run))
+        ray.get(made[-1].processes.remote())
         return made[-1]
 
     yield make

@@ -59,12 +59,16 @@ def sidecars(mark):
 
 
 def parent(pid):
-    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    """Of a process; 0 when it has ended."""
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return 0
 
 
 def sockets(pid):
     """Names of the abstract sockets that a process listens at."""
-    held = {f"{link[8:-1]}" for link in _links(pid).values() if link.startswith("socket:[")}
+    held = {link[8:-1] for link in _links(pid).values() if link.startswith("socket:[")}
     return {name for inode, name in _listening() if inode in held}
 
 
@@ -79,7 +83,7 @@ def memory(pid):
     for fd, link in _links(pid).items():
         if link.startswith("/memfd:outrider"):
             try:
-                found.add(os.stat(f"/proc/{pid}/fd/{fd}").st_ino)
+                found.add(Path(f"/proc/{pid}/fd/{fd}").stat().st_ino)
             except OSError:
                 continue
     try:
@@ -138,9 +142,9 @@ def assert_gone(traces, ended):
 def _links(pid):
     found = {}
     try:
-        for entry in os.scandir(f"/proc/{pid}/fd"):
+        for entry in Path(f"/proc/{pid}/fd").iterdir():
             try:
-                found[entry.name] = os.readlink(entry.path)
+                found[entry.name] = str(entry.readlink())
             except OSError:
                 continue
     except OSError:

@@ -1,0 +1,129 @@
+"""Whole jobs, each with a Ray of its own: how they end, and what is left."""
+
+import json
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+import traces
+
+HERE = Path(__file__).parent
+BOX = ["unshare", "-p", "-m", "-n", "-f", "--mount-proc", "--kill-child"]
+
+
+@pytest.fixture
+def short():
+    """A directory for Ray whose path is short enough for the sockets in it."""
+    with tempfile.TemporaryDirectory(prefix="or-", dir="/tmp", ignore_cleanup_errors=True) as directory:
+        yield directory
+
+
+@pytest.fixture
+def job(tmp_path, short):
+    """Starts a driver with a mark of its own; gives its process and the mark."""
+    started = []
+
+    def start(*command, **environment):
+        mark = secrets.token_hex(8)
+        inherited = {name: value for name, value in os.environ.items() if name != "RAY_ADDRESS"}
+        process = subprocess.Popen(
+            [sys.executable, *map(str, command)],
+            env={
+                **inherited,
+                traces.MARK: mark,
+                "OUT": str(tmp_path),
+                "RAY_TMPDIR": short,
+                "TMPDIR": short,
+                "PYTHONPATH": str(HERE),
+                **environment,
+            },
+            cwd=tmp_path,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        started.append(process)
+        return process, mark
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+def read_until(process, line):
+    """Reads what a driver says up to a line that begins so."""
+    said = []
+    for text in process.stdout:
+        said.append(text)
+        if text.startswith(line):
+            return
+    pytest.fail(f"the driver ended without {line!r}:\n{''.join(said)}")
+
+
+def everything(mark):
+    """Traces of a job's sidecars, and the processes that those were made for."""
+    pids = traces.sidecars(mark)
+    return traces.of(pids, mark), {traces.parent(pid) for pid in pids}
+
+
+@pytest.mark.parametrize("way", ["returns", "raises", "interrupted", "terminated", "killed"])
+def test_L_02_nothing_is_left_however_a_driver_ends(job, way):
+    process, mark = job(HERE / "driver.py", way)
+    read_until(process, "ready")
+    held, parents = everything(mark)
+    assert len(held.pids) == len(held.sockets) == 4  # owner, engine, trainer, driver
+    assert held.memory
+    signals = {"interrupted": signal.SIGINT, "terminated": signal.SIGTERM, "killed": signal.SIGKILL}
+    if way in signals:
+        process.send_signal(signals[way])
+    process.stdin.close()
+    code = process.wait()
+    assert (code == 0) == (way == "returns")
+    traces.assert_gone(held, parents)
+    assert traces.sidecars(mark) == []
+
+
+def test_L_02_nothing_is_left_of_the_main_job_when_its_driver_is_killed(job, spelling):
+    process, mark = job(spelling / "job.py", STEPS="300")
+    read_until(process, "step 20/300")
+    held, parents = everything(mark)
+    assert len(held.pids) == 5
+    assert held.memory
+    process.kill()
+    traces.assert_gone(held, parents)
+    assert traces.sidecars(mark) == []
+
+
+def in_a_box():
+    """Whether this user may make namespaces of its own here; else why not."""
+    try:
+        done = subprocess.run([*BOX, "true"], capture_output=True, text=True, check=False)
+    except FileNotFoundError as error:
+        return str(error)
+    return done.stderr.strip() if done.returncode else None
+
+
+@pytest.mark.skipif(in_a_box() is not None, reason=f"no namespaces of one's own here: {in_a_box()}")
+def test_L_05_a_submitted_main_job_succeeds_and_leaves_nothing(tmp_path, short, spelling):
+    """The box has its own processes and sockets, so whatever is found there at the end is this job's."""
+    done = subprocess.run(
+        [*BOX, sys.executable, str(HERE / "submit.py"), str(spelling), str(tmp_path), short],
+        env={**os.environ, "PYTHONPATH": str(HERE), "TMPDIR": short},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert found["status"] == "SUCCEEDED", done.stdout
+    assert found["seen"] > 0  # there were sidecars while it ran
+    assert found["left"] == []
+    assert "each once in the final weights" in (tmp_path / "out" / "summary.txt").read_text()
