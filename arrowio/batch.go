@@ -37,7 +37,7 @@ func newBatch(root *memory.Buffer, m *message, header table, dicts map[*dictiona
 	rows := header.int64(0)
 	nodes, buffers := header.vector(1, 16), header.vector(2, 16)
 	if header.has(3) {
-		f.unsupported("compression", "codec number %d", header.table(3).uint8(0, 0))
+		f.unsupported("compression", "codec number %d", header.table(3).uint8(0))
 	}
 	if rows < 0 {
 		f.damaged(header.pos, "a batch of %d rows", rows)

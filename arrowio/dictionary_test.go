@@ -173,12 +173,13 @@ type taggedArray struct{ array.ExtensionArrayBase }
 // tagged is an extension type.
 type tagged struct{ arrow.ExtensionBase }
 
-func (*tagged) ArrayType() reflect.Type { return reflect.TypeOf(taggedArray{}) }
+func (*tagged) ArrayType() reflect.Type { return reflect.TypeFor[taggedArray]() }
 func (*tagged) ExtensionName() string   { return "test.tagged" }
 func (*tagged) Serialize() string       { return "v1" }
 func (*tagged) ExtensionEquals(other arrow.ExtensionType) bool {
 	return other.ExtensionName() == "test.tagged"
 }
+
 func (*tagged) Deserialize(arrow.DataType, string) (arrow.ExtensionType, error) {
 	return nil, arrow.ErrInvalid
 }

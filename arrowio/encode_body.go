@@ -3,6 +3,7 @@ package arrowio
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -35,10 +36,10 @@ func (b *body) encode(fb *flatbuffers.Builder, rows int64) flatbuffers.UOffsetT 
 // pairs writes a vector of structs of two int64.
 func pairs(fb *flatbuffers.Builder, v [][2]int64) flatbuffers.UOffsetT {
 	fb.StartVector(16, len(v), 8)
-	for i := len(v) - 1; i >= 0; i-- {
+	for _, v0 := range slices.Backward(v) {
 		fb.Prep(8, 16)
-		fb.PrependInt64(v[i][1])
-		fb.PrependInt64(v[i][0])
+		fb.PrependInt64(v0[1])
+		fb.PrependInt64(v0[0])
 	}
 	return fb.EndVector(len(v))
 }

@@ -1,6 +1,8 @@
 package arrowio
 
 import (
+	"slices"
+
 	"github.com/apache/arrow/go/v15/arrow"
 	flatbuffers "github.com/google/flatbuffers/go"
 )
@@ -32,8 +34,8 @@ func encodeFields(fb *flatbuffers.Builder, fields []arrow.Field, plans []*plan) 
 // tables writes a vector of tables.
 func tables(fb *flatbuffers.Builder, at []flatbuffers.UOffsetT) flatbuffers.UOffsetT {
 	fb.StartVector(4, len(at), 4)
-	for i := len(at) - 1; i >= 0; i-- {
-		fb.PrependUOffsetT(at[i])
+	for _, a := range slices.Backward(at) {
+		fb.PrependUOffsetT(a)
 	}
 	return fb.EndVector(len(at))
 }

@@ -111,11 +111,11 @@ func (t table) at(id, width int) int {
 
 func (t table) has(id int) bool { return t.at(id, 1) >= 0 }
 
-func (t table) uint8(id int, absent uint8) uint8 {
+func (t table) uint8(id int) uint8 {
 	if at := t.at(id, 1); at >= 0 {
 		return t.f.buf[at]
 	}
-	return absent
+	return 0
 }
 
 func (t table) int16(id int, absent int16) int16 {
@@ -139,7 +139,7 @@ func (t table) int64(id int) int64 {
 	return 0
 }
 
-func (t table) bool(id int) bool { return t.uint8(id, 0) != 0 }
+func (t table) bool(id int) bool { return t.uint8(id) != 0 }
 
 // table returns the table in a field; the zero table when it is absent.
 func (t table) table(id int) table {

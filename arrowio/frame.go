@@ -79,7 +79,7 @@ func (r *frames) next() (*message, error) {
 func (r *frames) read(at, length int64) (*message, error) {
 	f := newFlat(r.buf[r.pos:r.pos+length], r.pos, "message")
 	root := f.root()
-	version, kind := root.int16(0, 0), root.uint8(1, 0)
+	version, kind := root.int16(0, 0), root.uint8(1)
 	header, body := root.table(2), root.int64(3)
 	if f.err != nil {
 		return nil, f.err

@@ -1,6 +1,7 @@
 package arrowio
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -21,12 +22,12 @@ func seal(fd int) error {
 		_, err := unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, seals)
 		return err
 	}, time.Sleep)
-	switch err {
-	case nil:
+	switch {
+	case err == nil:
 		return nil
-	case unix.EBUSY:
+	case errors.Is(err, unix.EBUSY):
 		return fmt.Errorf("%w: fd %d has a writable mapping; unmap it before publishing", ErrWritable, fd)
-	case unix.EPERM: // sealed against further seals, or opened read-only
+	case errors.Is(err, unix.EPERM):
 		return checkSealed(fd)
 	}
 	return fmt.Errorf("%w: fd %d: %w; create it with memfd_create and MFD_ALLOW_SEALING", ErrNotMemory, fd, err)
@@ -35,7 +36,7 @@ func seal(fd int) error {
 // retryBusy calls try until it gives anything but EBUSY, or the pauses are used up.
 func retryBusy(try func() error, pause func(time.Duration)) error {
 	for _, wait := range sealWaits {
-		if err := try(); err != unix.EBUSY {
+		if err := try(); !errors.Is(err, unix.EBUSY) {
 			return err
 		}
 		pause(wait)

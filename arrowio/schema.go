@@ -77,7 +77,7 @@ func (r *schemaReader) field(t table, depth int) (*column, arrow.Field) {
 	if r.f.err != nil {
 		return nil, arrow.Field{}
 	}
-	typ := r.typ(t, t.uint8(2, 0), t.table(3), fields)
+	typ := r.typ(t, t.uint8(2), t.table(3), fields)
 	if typ == nil {
 		r.f.damaged(t.pos, "field %.40q has no type", name)
 		return nil, arrow.Field{}
@@ -95,7 +95,7 @@ func (r *schemaReader) field(t table, depth int) (*column, arrow.Field) {
 
 // encoded returns the column of indices into a dictionary of values of the given column.
 func (r *schemaReader) encoded(t table, value *column) *column {
-	index := arrow.DataType(arrow.PrimitiveTypes.Int32)
+	var index arrow.DataType = arrow.PrimitiveTypes.Int32 //nolint:staticcheck // the interface, not the type of the value
 	if t.has(1) {
 		if index = integerType(t.table(1)); index == nil {
 			r.f.damaged(t.pos, "a dictionary index of %d bits", t.table(1).int32(0, 0))

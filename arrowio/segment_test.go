@@ -243,7 +243,7 @@ func TestTheLastReleaseFreesTheRootAndNothingElseIsAllocated(t *testing.T) {
 	kept.Release()
 	mem.AssertSize(t, 0)
 
-	for cut := range len(b) { // nor does a stream that is refused keep anything
+	for cut := range b { // nor does a stream that is refused keep anything
 		root := memory.NewBufferWithAllocator(mem.Allocate(cut), mem)
 		copy(root.Bytes(), b)
 		if s, err := Decode(root, Bounds{}); err == nil {

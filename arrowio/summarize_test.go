@@ -24,8 +24,10 @@ type sample struct {
 
 // good is a row that keeps all rules.
 func good(group int64, slot int32, prompt, response int) sample {
-	return sample{group: group, slot: slot, tokens: prompt + response, response: response, logprobs: response, mask: response,
-		runs: [][2]int64{{3, int64(response)}}}
+	return sample{
+		group: group, slot: slot, tokens: prompt + response, response: response, logprobs: response, mask: response,
+		runs: [][2]int64{{3, int64(response)}},
+	}
 }
 
 // rolloutFields are the default columns that rollout fills.
@@ -96,10 +98,14 @@ func TestSummaryOfGroups(t *testing.T) {
 	got, err := summarized(t, first, second)
 	require.NoError(t, err)
 	require.Equal(t, []GroupSummary{
-		{Group: 5, Rows: 2, Slots: []int32{0, 1}, Lengths: []int32{10, 4}, Rewards: []float64{0.5, 0}, Aborted: 1, Tokens: 14, ResponseTokens: 6,
-			HasVersions: true, MinVersion: 4, MaxVersion: 7, SumVersions: 4},
-		{Group: 9, FirstRow: 2, Rows: 2, Slots: []int32{0, 0}, Lengths: []int32{4, 4}, Rewards: []float64{0, 0}, Failed: 1, Tokens: 8, ResponseTokens: 6,
-			HasVersions: true, MinVersion: 3, MaxVersion: 3, SumVersions: 6},
+		{
+			Group: 5, Rows: 2, Slots: []int32{0, 1}, Lengths: []int32{10, 4}, Rewards: []float64{0.5, 0}, Aborted: 1, Tokens: 14, ResponseTokens: 6,
+			HasVersions: true, MinVersion: 4, MaxVersion: 7, SumVersions: 4,
+		},
+		{
+			Group: 9, FirstRow: 2, Rows: 2, Slots: []int32{0, 0}, Lengths: []int32{4, 4}, Rewards: []float64{0, 0}, Failed: 1, Tokens: 8, ResponseTokens: 6,
+			HasVersions: true, MinVersion: 3, MaxVersion: 3, SumVersions: 6,
+		},
 	}, got, "a group may go on in the next batch; runs of length 0 say nothing")
 }
 

@@ -104,7 +104,7 @@ func deltas(t *testing.T, typ *arrow.DictionaryType) []byte {
 
 // nested is a list in a list …, so many levels deep.
 func nested(depth int) arrow.DataType {
-	t := arrow.DataType(arrow.PrimitiveTypes.Int8)
+	var t arrow.DataType = arrow.PrimitiveTypes.Int8 //nolint:staticcheck // the interface, not the type of the value
 	for range depth {
 		t = arrow.ListOf(t)
 	}

@@ -42,8 +42,10 @@ func TestColumnDigestsAreThoseOfTheirText(t *testing.T) {
 			"389715e634a5cd263bf6e13b19d3c9d72e9217ceae90870ed8ecaa89dc0ce19d",
 		},
 		"list<dictionary<int8,utf8>>": {
-			array.NewListData(array.NewData(arrow.ListOf(letters.DataType()), 4, []*memory.Buffer{memory.NewBufferBytes([]byte{0b1011}),
-				memory.NewBufferBytes([]byte{0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 3, 0, 0, 0})}, []arrow.ArrayData{letters.Data()}, 1, 0)),
+			array.NewListData(array.NewData(arrow.ListOf(letters.DataType()), 4, []*memory.Buffer{
+				memory.NewBufferBytes([]byte{0b1011}),
+				memory.NewBufferBytes([]byte{0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 3, 0, 0, 0}),
+			}, []arrow.ArrayData{letters.Data()}, 1, 0)),
 			"d44bbb0625c6d5881abef6e087731dc0b4769bbfa1fe7f2ac47437485d8877a3",
 		},
 	} {

@@ -2,6 +2,7 @@ package leases
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 )
 
@@ -65,7 +66,7 @@ func (l *Ledger) carry(rollout int64, entry uint64) []settled {
 	})
 	for i := range out {
 		g := out[i].groups
-		sort.Slice(g, func(a, b int) bool { return g[a] < g[b] })
+		slices.Sort(g)
 	}
 	return out
 }

@@ -21,7 +21,7 @@ func permute(n, position int64, seed, epoch uint64) int64 {
 	x := uint64(position)
 	for {
 		left, right := x>>half, x&mask
-		for round := uint64(0); round < feistelRounds; round++ {
+		for round := range uint64(feistelRounds) {
 			left, right = right, left^(mix(key+right*(2*feistelRounds)+round)&mask)
 		}
 		if x = left<<half | right; x < uint64(n) {

@@ -2,7 +2,7 @@ package leases
 
 import (
 	"fmt"
-	"sort"
+	"slices"
 )
 
 func (l *Ledger) liveIDs() []int64 {
@@ -10,7 +10,7 @@ func (l *Ledger) liveIDs() []int64 {
 	for id := range l.live {
 		out = append(out, id)
 	}
-	sort.Slice(out, func(i, j int) bool { return out[i] < out[j] })
+	slices.Sort(out)
 	return out
 }
 

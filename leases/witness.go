@@ -1,5 +1,7 @@
 package leases
 
+import "slices"
+
 import "fmt"
 
 // Now returns state bytes that stand for the base and every entry up to index: the cut at the last commit, in the
@@ -32,8 +34,7 @@ func (l *Ledger) Contained(base []byte, log []Entry) (int64, error) {
 			void[rec.void] = true
 		}
 	}
-	for i := len(t.effective) - 1; i >= 0; i-- {
-		r := t.effective[i]
+	for _, r := range slices.Backward(t.effective) {
 		if r.kind != recordCommit || void[r.index] {
 			continue
 		}

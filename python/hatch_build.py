@@ -40,7 +40,9 @@ class SidecarBuildHook(BuildHookInterface[Any]):
         if not (root / "go.mod").is_file():
             raise RuntimeError(f"outrider: {root} holds no go.mod; build the wheel inside a clone of the repository")
         if shutil.which("go") is None:
-            raise RuntimeError("outrider: no go on PATH; install Go (go.mod names the least version) to build the wheel")
+            raise RuntimeError(
+                "outrider: no go on PATH; install Go (go.mod names the least version) to build the wheel"
+            )
 
         arch = self._go(root, "env", "GOARCH").strip()
         if arch not in PLATFORMS:
@@ -60,7 +62,9 @@ class SidecarBuildHook(BuildHookInterface[Any]):
 
     def _licenses(self, root: Path) -> str:
         """The project's license and those of every Go module that the binary holds, each under the module's name."""
-        listing = self._go(root, "list", "-deps", "-f", "{{with .Module}}{{.Path}}\t{{.Version}}\t{{.Dir}}{{end}}", "./cmd/outrider")
+        listing = self._go(
+            root, "list", "-deps", "-f", "{{with .Module}}{{.Path}}\t{{.Version}}\t{{.Dir}}{{end}}", "./cmd/outrider"
+        )
         texts = []
         for path, release, folder in sorted({tuple(line.split("\t")) for line in listing.splitlines() if line}):
             found = sorted(f for f in Path(folder).iterdir() if f.is_file() and LICENSE_FILE.match(f.name))

@@ -197,7 +197,7 @@ func (s *Scheduler) decide() error {
 		if at == -1 {
 			s.log(Warn, "the trainer starts with fresh weights: every acknowledged group replays from the start", "commits", last+1)
 		}
-		if _, err := s.rewind(at, nil, nil); err != nil {
+		if err := s.rewind(at, nil, nil); err != nil {
 			return err
 		}
 	}

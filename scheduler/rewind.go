@@ -15,7 +15,7 @@ func (s *Scheduler) Rewind(t Ticket, r int64) {
 	}
 	err := s.openErr()
 	if err == nil {
-		_, err = s.rewind(r, []Ticket{t}, func(report RewindReport) { s.answer(t, report, nil) })
+		err = s.rewind(r, []Ticket{t}, func(report RewindReport) { s.answer(t, report, nil) })
 	}
 	if err != nil {
 		s.answer(t, nil, err)
@@ -25,13 +25,13 @@ func (s *Scheduler) Rewind(t Ticket, r int64) {
 
 // rewind undoes everything after a rollout; then, when not nil, is called when the trainers' logs have it and answers
 // the tickets.
-func (s *Scheduler) rewind(r int64, tickets []Ticket, then func(RewindReport)) (RewindReport, error) {
+func (s *Scheduler) rewind(r int64, tickets []Ticket, then func(RewindReport)) error {
 	if err := s.ledger.CanRewind(r); err != nil {
-		return RewindReport{}, err
+		return err
 	}
 	for _, p := range s.replicating {
 		if p.lease != nil {
-			return RewindReport{}, fmt.Errorf("%w: rollout %d is being committed (admission %d); rewind when that is decided", leases.ErrConflict, p.lease.Rollout, p.lease.Admission)
+			return fmt.Errorf("%w: rollout %d is being committed (admission %d); rewind when that is decided", leases.ErrConflict, p.lease.Rollout, p.lease.Admission)
 		}
 	}
 	for _, lease := range s.ledger.OpenLeases() {
@@ -65,7 +65,7 @@ func (s *Scheduler) rewind(r int64, tickets []Ticket, then func(RewindReport)) (
 			then(report)
 		}
 	}})
-	return report, nil
+	return nil
 }
 
 // State returns the bytes of the cut at rollout R. Errors: ErrConflict (a lease of a rollout <= R is open; R is not

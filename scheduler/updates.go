@@ -303,6 +303,6 @@ func (s *Scheduler) undo(t Ticket, id HoldID) error {
 		ready()
 		return nil
 	}
-	_, err = s.rewind(contains, []Ticket{t}, func(RewindReport) { ready() })
+	err = s.rewind(contains, []Ticket{t}, func(RewindReport) { ready() })
 	return err
 }

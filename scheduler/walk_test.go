@@ -203,7 +203,7 @@ func (w *world) check() {
 	st := w.s.Stats()
 	require.True(w.t, st.Books.Closed(), "%+v", st.Books)
 	require.Equal(w.t, st.Retained, st.Books.Live.Groups)
-	require.LessOrEqual(w.t, st.Buffered, st.Limits.Completed+int64(st.Adopted), "completed")
+	require.LessOrEqual(w.t, st.Buffered, st.Limits.Completed+st.Adopted, "completed")
 	bytes := map[string]int64{}
 	for _, d := range w.data {
 		bytes[d.host] += d.bytes

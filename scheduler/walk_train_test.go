@@ -87,7 +87,7 @@ func (j *job) discard() {
 func (j *job) giveUp(why string) {
 	_, err := j.w.s.Rollback(j.lease.Admission, why)
 	j.w.trace("rollback %d (%s): %v", j.lease.Admission, why, err)
-	require.False(j.w.t, errors.Is(err, leases.ErrConflict), "%v", err)
+	require.NotErrorIs(j.w.t, err, leases.ErrConflict, "%v", err)
 	j.next = nil
 }
 
@@ -147,7 +147,7 @@ func (j *job) commit() {
 	groups := j.lease.Groups
 	j.ask("commit", func(t Ticket) { j.w.s.Commit(t, admission) }, func(v any, err error) {
 		if err != nil {
-			require.False(j.w.t, errors.Is(err, leases.ErrNotAdmitted), "%v", err)
+			require.NotErrorIs(j.w.t, err, leases.ErrNotAdmitted, "%v", err)
 			status, e := j.w.s.LeaseStatus(admission)
 			require.False(j.w.t, e == nil && status.State == LeaseCommitted, "a commit that failed counts: %v", err)
 			j.next = func() { j.giveUp("commit failed") }

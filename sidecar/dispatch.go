@@ -10,9 +10,9 @@ import (
 
 // prepare does what needs no state, in the reader's goroutine, and posts the rest to the loop.
 func (p *Process) prepare(frame *wire.Frame, fds []int) {
-	switch body := frame.GetBody().(type) {
+	switch frame.GetBody().(type) {
 	case *wire.Frame_Report:
-		made := sealReport(body.Report, fds)
+		made := sealReport(fds)
 		p.loop.post(func() { p.withMember(frame, func(m *member) { m.report(frame, made) }) })
 	case *wire.Frame_Own:
 		table, err := sealTable(fds)

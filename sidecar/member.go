@@ -289,7 +289,7 @@ func (m *member) ask(frame *wire.Frame, answer func(*wire.Frame)) {
 	}
 	m.asked++
 	frame.Id, frame.Member = m.asked, 0
-	m.questions[frame.Id] = &question{frame, answer}
+	m.questions[frame.GetId()] = &question{frame, answer}
 	if m.link != nil {
 		m.link.out.put(frame)
 	}

@@ -108,8 +108,6 @@ func run(config Config) error {
 	return err
 }
 
-var errParted = errors.New("outrider: the shim has left")
-
 // receive moves the shim's frames into the loop until the socket closes. Work that needs no state (sealing and checking a segment)
 // is done here, before the loop sees the frame.
 func (p *Process) receive() {
@@ -198,7 +196,7 @@ func (p *Process) endIfIdle() {
 func (p *Process) ask(frame *wire.Frame, answer func(*wire.Frame)) {
 	p.asked++
 	frame.Id = p.asked
-	p.questions[frame.Id] = answer
+	p.questions[frame.GetId()] = answer
 	p.shim.put(frame)
 }
 

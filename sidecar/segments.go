@@ -19,7 +19,6 @@ type segments struct {
 
 	mu     sync.Mutex // guards below; fetches are answered outside the loop
 	held   map[segmentKey]*held
-	bytes  int64
 	tokens map[string]bool // of the runs that this process belongs to
 }
 
@@ -49,7 +48,6 @@ func (s *segments) hold(holder, number uint64, segment *arrowio.Segment, uses in
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.held[segmentKey{holder, number}] = &held{segment, uses}
-	s.bytes += segment.Size()
 }
 
 // release ends one use and closes the segment with the last.
@@ -65,7 +63,6 @@ func (s *segments) release(holder, number uint64) {
 		return
 	}
 	delete(s.held, key)
-	s.bytes -= h.segment.Size()
 	if err := h.segment.Close(); err != nil {
 		s.log.Warn("segment not closed", "segment", number, "error", err)
 	}
@@ -78,20 +75,12 @@ func (s *segments) releaseAll(holder uint64) {
 	for key, h := range s.held {
 		if key.holder == holder {
 			delete(s.held, key)
-			s.bytes -= h.segment.Size()
 			h.segment.Close()
 		}
 	}
 }
 
-// resident returns the bytes of the segments held.
-func (s *segments) resident() int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.bytes
-}
-
-// duplicate returns descriptors of the segments, the caller's to close. One that is not here is an error that names it.
+// share returns descriptors of the segments, the caller's to close. One that is not here is an error that names it.
 func (s *segments) share(token string, ids []*wire.SegmentId) ([]int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

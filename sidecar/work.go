@@ -73,7 +73,7 @@ type made struct {
 }
 
 // sealReport seals every descriptor of a report and checks what is in it.
-func sealReport(report *wire.Report, fds []int) *made {
+func sealReport(fds []int) *made {
 	all := &made{
 		segments: make([]*arrowio.Segment, len(fds)),
 		errors:   make([]error, len(fds)),
@@ -157,7 +157,7 @@ func (m *member) reported(frame, answer *wire.Frame, told []*wire.Outcome, place
 	for i, e := range answer.GetReported().GetErrors() {
 		if e.GetKind() != "" {
 			m.forget(told[i].GetReceipt().GetExecution())
-			if body.Errors[places[i]].GetKind() == "" {
+			if body.GetErrors()[places[i]].GetKind() == "" {
 				body.Errors[places[i]] = e
 			}
 		} else if told[i].GetLocator() == nil {

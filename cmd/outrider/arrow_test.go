@@ -24,7 +24,7 @@ func TestArrowVerifyPrintsOneObjectAFileAndSaysTheWorstByItsStatus(t *testing.T)
 		var out bytes.Buffer
 		status := arrowCommand(append([]string{"verify"}, args...), &out)
 		var objects []map[string]any
-		for _, line := range strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n") {
+		for line := range strings.SplitSeq(strings.TrimSuffix(out.String(), "\n"), "\n") {
 			var o map[string]any
 			require.NoError(t, json.Unmarshal([]byte(line), &o), line)
 			objects = append(objects, o)

@@ -12,6 +12,7 @@ from typing import Any
 import outrider
 from bench.machine import children, processor_seconds
 from bench.rows import BATCH_GROUPS, GROUP_SIZE, small_rows
+from outrider import _report
 
 RETAINED, COMPLETED = 1024, 512
 WARM = 4
@@ -78,15 +79,16 @@ def together(run: outrider.Run) -> None:
 
 
 def alone(run: outrider.Run) -> None:
-    """Worker: each group has a segment and a report of its own; up to 64 are on their way at once."""
+    """Worker: the groups that are there, at most 64, are completed at once, each in a segment of its own, as large groups are."""
     asyncio.run(_alone(run))
 
 
 async def _alone(run: outrider.Run) -> None:
+    _report._SHARED = 0  # Bytes up to which finished groups share a segment.
     rows = small_rows(1)
     worker = outrider.Worker(run, slots=GROUP_SIZE * RETAINED, engine=False)
     async for works in worker.batches(BATCH_GROUPS):
-        await asyncio.gather(*(worker.complete_many_async([work], rows) for work in works))
+        await asyncio.gather(*(work.complete_async(rows) for work in works))
     await worker.close_async()
 
 

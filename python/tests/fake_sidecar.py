@@ -164,7 +164,9 @@ class Fake:
                 self.refuse(take, "revoked", "outrider: data of group 0 was lost; take again")
             else:
                 self.acknowledged += len(groups)
-                self.deliver(take, lease, [g.locator for g in groups], [g.group for g in groups], [g.attempt for g in groups])
+                self.deliver(
+                    take, lease, [g.locator for g in groups], [g.group for g in groups], [g.attempt for g in groups]
+                )
 
     def publish(self, frame, fds):
         ask = frame.publish

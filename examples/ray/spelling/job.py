@@ -25,6 +25,7 @@ from trainer import Trained, Trainer
 from words import prompts
 
 CHECKPOINT_EVERY, MAX_STALENESS = 20, 2
+PATIENCE = 180.0  # seconds for a batch that takes a fraction of one: longer, and nobody generates any more
 
 
 # A batch is void, an update went back, data went with an engine, or an actor is on its way back.
@@ -60,7 +61,7 @@ class Job:
 
     def step(self, step: int) -> None:
         """One rollout: take, publish, admit, commit, train; then new weights for the engines."""
-        lease, self.ahead = self.ahead or self.run.take(step), None
+        lease, self.ahead = self.ahead or self.run.take(step, PATIENCE), None
         self.faults.at("taken", step)
         ray.get(self.trainer.admit.remote(lease.publish()))
         self.faults.at("admitted", step)
@@ -68,7 +69,7 @@ class Job:
         self.faults.at("committed", step)
         self.weights, trained = self.trainer.train.remote(step)
         if step + 1 < self.settings.steps:
-            self.ahead = self.run.take(step + 1)
+            self.ahead = self.run.take(step + 1, PATIENCE)
         self.trained[step] = ray.get(trained)
         self.update(step)
         if (step + 1) % CHECKPOINT_EVERY == 0:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import lineage
+from words import PROMPTS
 
 JOB = Path(__file__).with_name("job.py")
 
@@ -55,6 +56,6 @@ def test_S10_01_S10_02_S10_03_S12_02_every_actor_is_killed_and_no_group_is_lost_
 def test_S1_21_without_leases_the_same_faults_cost_groups(job, tmp_path):
     _, summary = job(STEPS="60", FAULTS="1", OWNERSHIP="none")
     past = lineage.follow(lineage.read((tmp_path / "lineage.jsonl").read_text()))
-    account = lineage.account(past, 2048)
+    account = lineage.account(past, PROMPTS)
     assert account.twice or account.thrown_away or account.absent
     assert f"trained twice    {len(account.twice)}" in summary
