@@ -76,10 +76,7 @@ def judge(found: Evidence, stats: outrider.Stats, settings: Settings, seconds: f
         rows += [
             ("books", "closed" if books.closed else "OPEN"),
             ("lineage", f"{account.trained} groups, each once in the final weights" if not problems else "NOT proven"),
-            (
-                "  given up",
-                f"{len(past.thrown_away)} steps, by restarts and rollbacks; their groups were trained again",
-            ),
+            ("  given up", f"{len(past.thrown_away)} steps, by restarts and rollbacks, and trained anew"),
         ]
     text = report.table(rows) + "".join(f"\nFAILED: {problem}" for problem in problems)
     print("\n" + text)
