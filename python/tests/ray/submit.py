@@ -36,7 +36,7 @@ def main(job, out, temporary):
         seen.append(len(everything()))
         return client.get_job_status(submitted).is_terminal()
 
-    traces.until(ended, 600)
+    traces.until(ended, 600, step=0.5)
     traces.until(lambda: not everything(), traces.SECONDS)
     found = {"status": client.get_job_status(submitted).value, "seen": max(seen), "left": everything()}
     print(client.get_job_logs(submitted))

@@ -51,7 +51,9 @@ def test_L_02_nothing_of_an_ended_engine_is_left_and_its_groups_go_to_another(st
     ray.get(serving)
 
 
-def test_L_02_a_killed_rank_leaves_nothing_and_its_open_lease_is_given_up(start, trainer, engine, cluster):
+def test_L_02_a_killed_rank_leaves_nothing_and_its_open_lease_is_admitted_by_the_next_life(
+    start, trainer, engine, cluster
+):
     run = start("rank", count=2)
     serving = engine(run).serve.remote()
     rank = trainer(run)
@@ -64,10 +66,11 @@ def test_L_02_a_killed_rank_leaves_nothing_and_its_open_lease_is_given_up(start,
     os.kill(pid, signal.SIGKILL)
     traces.assert_gone(held, [pid])
 
-    ray.get(rank.processes.remote())  # its next life is there
-    assert ray.get(rank.next.remote(0)) == [(0, 2), (1, 2)]
+    ray.get(rank.processes.remote())  # its next life is there, and holds nothing yet
     with pytest.raises(outrider.Refused):
         lease.commit()
+    assert ray.get(rank.admit.remote(lease.publish())) == [(0, 1), (1, 1)]
+    lease.commit()
     stats = run.close()
     assert stats.books.acknowledged.groups == 2
     ray.get(serving)

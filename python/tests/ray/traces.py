@@ -14,14 +14,14 @@ SECONDS = 5.0
 """How long anything of a run may outlive the process it was made for."""
 
 
-def until(condition, seconds=60.0):
+def until(condition, seconds=60.0, step=0.02):
     """Waits for a condition; returns its last value. The deadline only ends a test that fails anyway."""
     deadline = time.monotonic() + seconds
     while True:
         found = condition()
         if found or time.monotonic() > deadline:
             return found
-        time.sleep(0.02)  # /proc has no event for the end of a socket or of a mapping
+        time.sleep(step)  # /proc has no event for the end of a socket or of a mapping
 
 
 def alive(pid):
