@@ -32,8 +32,8 @@ run: wheel ## the main job; FAULTS=1 kills actors on the way, OWNERSHIP=none sho
 	@OUT=$(abspath build/run) FAULTS="$(FAULTS)" OWNERSHIP="$(OWNERSHIP)" SEED="$(SEED)" $(PY) examples/ray/spelling/job.py
 
 .PHONY: bench
-bench: wheel ## one table of costs, each beside its rival
-	@$(PY) bench/run.py
+bench: wheel ## one table of costs, each beside its rival; BENCH=--quick for a short look
+	@cd python && ../$(PY) -m bench $(BENCH)
 
 .PHONY: test
 test: test-go test-race test-python test-ray check ## every test and check
