@@ -270,6 +270,23 @@ class Run:
         answer = yield Wait(self._client().ask(get_stats=wire.GetStats(ready=ready)))
         return _stats.from_wire(answer.frame.stats)
 
+    def metrics(self) -> str:
+        """The run's numbers, books included, and its owner's process in the Prometheus text format.
+
+        Raises:
+            EndOfRun: The run has ended; `stats` still has the last look.
+        """
+        return blocking(self._metrics())
+
+    async def metrics_async(self) -> str:
+        """`metrics`, awaited."""
+        await self._join()
+        return await awaiting(self._metrics())
+
+    def _metrics(self) -> Steps[str]:
+        answer = yield Wait(self._client().ask(get_metrics=wire.GetMetrics()))
+        return str(answer.frame.metrics.text)
+
     def progress(self) -> str:
         """One live line: rollout, version, groups by state, bounds, staleness."""
         return self.stats().line()

@@ -603,3 +603,14 @@ def test_progress_is_one_line(own):
     line = own().progress()
     assert "\n" not in line
     assert line.startswith("rollout 0 \u00b7 version 0 \u00b7 0 acknowledged")
+
+
+def test_S9_05_the_books_are_metrics(own):
+    run = own()
+    with engine(run), outrider.Trainer(run) as trainer:
+        trainer.next(0)
+        lines = dict(line.rsplit(" ", 1) for line in run.metrics().splitlines() if line.startswith("outrider_"))
+    name = f'{{account="acknowledged",reason="",run="{run.name}"}}'
+    assert float(lines["outrider_groups" + name]) == run.stats().books.acknowledged.groups == 2
+    assert float(lines["outrider_samples" + name]) == 4
+    assert "process_resident_memory_bytes" in run.metrics()
