@@ -160,6 +160,12 @@ func (s *Scheduler) report(u *update) UpdateReport {
 			out.Unconfirmed = append(out.Unconfirmed, session)
 		}
 	}
+	// An engine that came meanwhile and has loaded the version, for example the next life of one that died in the load, counts.
+	for _, m := range s.workers {
+		if !u.announced && m.engine() && s.confirmed(u, m) && !slices.Contains(u.start.Engines, m.session) {
+			out.Confirmed = append(out.Confirmed, m.session)
+		}
+	}
 	return out
 }
 

@@ -2,6 +2,7 @@ package sidecar
 
 import (
 	"errors"
+	"strings"
 
 	"outrider/bridge"
 	"outrider/bridge/wire"
@@ -85,7 +86,8 @@ func fromCore(err error) error {
 	}
 	for _, known := range errorKinds {
 		if errors.Is(err, known.err) {
-			return bridge.NewError(known.kind, err.Error())
+			// The kind says what the sentinel's own words would.
+			return bridge.NewError(known.kind, "outrider: "+strings.TrimPrefix(err.Error(), known.err.Error()+": "))
 		}
 	}
 	return bridge.NewError(bridge.Internal, err.Error())
