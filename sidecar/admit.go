@@ -115,6 +115,11 @@ func (p *Process) fetchShard(token string, publication *wire.Publication, shard 
 	var ids []*wire.SegmentId
 	var fds []int
 	for _, holder := range holders {
+		if endpoints[holder] == nil {
+			closeDescriptors(fds)
+			return nil, nil, bridge.NewError(bridge.Revoked, fmt.Sprintf(
+				"outrider: session %016x, which held data of rollout %d, is gone; take the rollout again", holder, publication.GetRollout()))
+		}
 		got, err := p.fetch(token, endpoints[holder], wanted[holder])
 		if err == nil {
 			ids, fds = append(ids, wanted[holder]...), append(fds, got...)

@@ -19,6 +19,10 @@ import (
 // is cut off and to start an actor elsewhere.
 const ownerTimeout = 3 * time.Minute
 
+// ownerMissed is when a person wants to know: Ray restarts an actor on a living node within 2 s, and an owner that ended with its run
+// is not missed at all.
+const ownerMissed = 5 * time.Second
+
 // member is one role of this process in one run: a session with the owner, kept up over the owner's lives. All fields belong to the
 // Process's loop.
 type member struct {
@@ -34,6 +38,7 @@ type member struct {
 	questions map[uint64]*question
 	retry     *backoff.ExponentialBackOff
 	lostSince time.Time
+	warned    bool  // that the owner is missed
 	ended     error // set once: nothing works any more
 	stopped   context.Context
 	stop      context.CancelFunc
@@ -144,7 +149,7 @@ func (m *member) connected(owner *bridge.Owner, joined *wire.Joined, err error) 
 		return
 	}
 	m.term = joined.GetTerm()
-	m.lostSince = time.Time{}
+	m.lostSince, m.warned = time.Time{}, false
 	m.retry.Reset()
 	l := &link{owner: owner}
 	l.out = newOutbox(func(frame *wire.Frame, _ []int) error { return owner.Send(frame) }, func(error) { owner.Close() })
@@ -209,7 +214,7 @@ func (m *member) lost(l *link) {
 	if l != nil {
 		l.close()
 		m.link = nil
-		m.p.log.Warn("owner lost, looking for it", "run", m.join.GetRun().GetName(), "member", m.join.GetName())
+		m.p.log.Info("owner lost, looking for it", "run", m.join.GetRun().GetName(), "member", m.join.GetName())
 	}
 	if !m.lookFor() {
 		m.finish(bridge.NewError(bridge.OwnerLost, fmt.Sprintf("outrider: the owner of run %q was not found again within %s; start the run again with the checkpoint's state", m.join.GetRun().GetName(), ownerTimeout)))
@@ -222,8 +227,12 @@ func (m *member) lookFor() bool {
 	if m.lostSince.IsZero() {
 		m.lostSince = now
 	}
-	if now.Sub(m.lostSince) > ownerTimeout {
+	switch gone := now.Sub(m.lostSince); {
+	case gone > ownerTimeout:
 		return false
+	case gone > ownerMissed && !m.warned:
+		m.warned = true
+		m.p.log.Warn("the owner is gone and not found again yet", "run", m.join.GetRun().GetName(), "member", m.join.GetName(), "for", gone.Round(time.Second), "gives_up_after", ownerTimeout)
 	}
 	time.AfterFunc(m.retry.NextBackOff(), func() {
 		m.p.loop.post(func() {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -55,6 +56,8 @@ func Run(config Config) int {
 
 func run(config Config) error {
 	signal.Ignore(syscall.SIGPIPE, syscall.SIGHUP, syscall.SIGINT)
+	// A heap of a few MB would be collected hundreds of times a second; segments are not in it.
+	debug.SetGCPercent(400)
 	ctx, end := context.WithCancelCause(context.Background())
 	defer end(nil)
 	if err := watchParent(ctx, config.Parent, func() { end(errParentLost) }); err != nil {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import mmap
 import os
 from typing import Any
@@ -12,6 +13,7 @@ import pyarrow as pa
 _FAILED = ctypes.c_void_p(-1).value
 
 
+@functools.cache
 def _libc() -> Any:
     libc = ctypes.CDLL(None, use_errno=True)
     libc.mmap.restype = ctypes.c_void_p

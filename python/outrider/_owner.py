@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,8 +47,11 @@ class OwnerActor:
 
         def lost() -> None:
             # Without its sidecar this process owns nothing: Ray's restart is the way on. A sidecar that drained has closed the run.
-            if owner.sidecar.exit_code != 0:
-                os._exit(1)
+            if owner.sidecar.exit_code == 0:
+                return
+            # Ray ends an actor's children before the actor: an actor that is being ended does not outlive this pause.
+            time.sleep(1.0)
+            os._exit(1)
 
         owner.on_lost = lost
 

@@ -144,7 +144,7 @@ class _Update:
         self.state = answer.frame.update_state
         revoked = tuple(self.state.revoked)
         if self.begin.rebroadcast and not self._unconfirmed():
-            yield Wait(self.client.ask(release_hold=wire.ReleaseHold(hold=self.state.hold)))
+            yield Wait(self.client.ask(record_update=wire.RecordUpdate(hold=self.state.hold)))
             return self.report(revoked)
         for _ in range(1 + self.resend):
             yield from self._send()
