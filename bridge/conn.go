@@ -134,16 +134,16 @@ func (c *Conn) Receive() (*wire.Frame, []int, error) {
 		return nil, nil, err
 	}
 	if n == 0 {
-		closeAll(fds)
+		CloseDescriptors(fds)
 		return nil, nil, io.EOF
 	}
 	if flags&(unix.MSG_TRUNC|unix.MSG_CTRUNC) != 0 {
-		closeAll(fds)
+		CloseDescriptors(fds)
 		return nil, nil, fmt.Errorf("%w: datagram or descriptors cut short", ErrFrame)
 	}
 	frame := &wire.Frame{}
 	if err := proto.Unmarshal(c.datagram[:n], frame); err != nil {
-		closeAll(fds)
+		CloseDescriptors(fds)
 		return nil, nil, fmt.Errorf("%w: %w", ErrFrame, err)
 	}
 	spilled := frame.GetSpilled()
@@ -152,7 +152,7 @@ func (c *Conn) Receive() (*wire.Frame, []int, error) {
 	}
 	frame, err = readSpilled(spilled.GetBytes(), fds)
 	if err != nil {
-		closeAll(fds)
+		CloseDescriptors(fds)
 		return nil, nil, err
 	}
 	unix.Close(fds[0])
@@ -207,11 +207,9 @@ func descriptors(control []byte) ([]int, error) {
 // Close ends the connection; a blocked Receive returns.
 func (c *Conn) Close() error { return c.socket.Close() }
 
-func closeAll(fds []int) {
+// CloseDescriptors closes descriptors that nobody takes over, for example what Receive handed out.
+func CloseDescriptors(fds []int) {
 	for _, fd := range fds {
 		unix.Close(fd)
 	}
 }
-
-// CloseDescriptors closes what Receive handed out and nobody took over.
-func CloseDescriptors(fds []int) { closeAll(fds) }

@@ -109,9 +109,6 @@ func (l *Ledger) VoidCommit(lease *Lease, reason string) Entry {
 	return entry
 }
 
-// CommitEntry is the index of the entry of a COMMITTING lease.
-func (lease *Lease) CommitEntry() uint64 { return lease.entry }
-
 func (l *Ledger) entry(index uint64) Entry {
 	return l.log[index-l.log[0].Index]
 }

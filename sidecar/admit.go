@@ -67,14 +67,14 @@ func (m *member) hold(admit *wire.Admit, shard *wire.Shard, then func(ids []*wir
 			proof.Publication = &wire.Publication{Admission: publication.GetAdmission(), Rollout: publication.GetRollout(), Digest: publication.GetDigest()}
 			m.ask(&wire.Frame{Body: &wire.Frame_Admit{Admit: proof}}, func(answer *wire.Frame) {
 				if err := bridge.FromWire(answer.GetError()); err != nil {
-					closeDescriptors(fds)
+					bridge.CloseDescriptors(fds)
 					then(nil, nil, err)
 					return
 				}
 				then(ids, fds, nil)
 			})
 		}) {
-			closeDescriptors(fds)
+			bridge.CloseDescriptors(fds)
 		}
 	}()
 }
@@ -116,7 +116,7 @@ func (p *Process) fetchShard(token string, publication *wire.Publication, shard 
 	var fds []int
 	for _, holder := range holders {
 		if endpoints[holder] == nil {
-			closeDescriptors(fds)
+			bridge.CloseDescriptors(fds)
 			return nil, nil, bridge.NewError(bridge.Revoked, fmt.Sprintf(
 				"outrider: session %016x, which held data of rollout %d, is gone; take the rollout again", holder, publication.GetRollout()))
 		}
@@ -126,7 +126,7 @@ func (p *Process) fetchShard(token string, publication *wire.Publication, shard 
 			err = checkSegments(wanted[holder], got, rows)
 		}
 		if err != nil {
-			closeDescriptors(fds)
+			bridge.CloseDescriptors(fds)
 			return nil, nil, err
 		}
 	}

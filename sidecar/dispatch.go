@@ -33,7 +33,7 @@ func (p *Process) prepare(frame *wire.Frame, fds []int) {
 // sealTable takes the table of prompts over.
 func sealTable(fds []int) (*arrowio.Segment, error) {
 	if len(fds) != 1 {
-		closeDescriptors(fds)
+		bridge.CloseDescriptors(fds)
 		return nil, bridge.NewError(bridge.Config, fmt.Sprintf("outrider: a run needs one table of prompts, %d descriptors came", len(fds)))
 	}
 	table, err := arrowio.Seal(fds[0])

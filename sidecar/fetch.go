@@ -44,7 +44,7 @@ func (p *Process) serveFetcher(conn *bridge.Conn) {
 			answer.Body = &wire.Frame_Fetched{Fetched: &wire.Fetched{Segments: fetch.GetSegments()}}
 		}
 		err = conn.Send(answer, out...)
-		closeDescriptors(out)
+		bridge.CloseDescriptors(out)
 		if err != nil {
 			return
 		}
@@ -68,7 +68,7 @@ func (p *Process) fetch(token string, from *wire.Endpoint, ids []*wire.SegmentId
 		n := min(len(ids), fetchBatch)
 		fds, err := fetchOnce(conn, token, ids[:n])
 		if err != nil {
-			closeDescriptors(all)
+			bridge.CloseDescriptors(all)
 			return nil, err
 		}
 		all = append(all, fds...)
@@ -87,11 +87,11 @@ func fetchOnce(conn *bridge.Conn, token string, ids []*wire.SegmentId) ([]int, e
 		return nil, bridge.NewError(bridge.Revoked, fmt.Sprintf("outrider: the holder of this batch's data has gone (%v); take the rollout again", err))
 	}
 	if e := answer.GetError(); e != nil {
-		closeDescriptors(fds)
+		bridge.CloseDescriptors(fds)
 		return nil, bridge.FromWire(e)
 	}
 	if len(fds) != len(ids) {
-		closeDescriptors(fds)
+		bridge.CloseDescriptors(fds)
 		return nil, bridge.NewError(bridge.Internal, fmt.Sprintf("outrider: %d descriptors for %d segments", len(fds), len(ids)))
 	}
 	return fds, nil

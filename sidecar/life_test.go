@@ -16,9 +16,7 @@ func TestS5_02_GroupsGoFromSourceToCommitThroughFourProcesses(t *testing.T) {
 	_, address := startOwner(t, testConfig(), 8, false)
 	trainer := startTrainer(t, address, -1, nil)
 	worker := startWorker(t, address, "engine-0", 64)
-	for range 2 {
-		require.Empty(t, worker.complete(worker.assignment()).GetMessage())
-	}
+	worker.finish(2)
 	lease := trainer.take(0)
 	require.Equal(t, []int64{0, 1}, groupsOf(lease))
 	publication := trainer.publish(lease)
@@ -51,9 +49,7 @@ func TestS6_07_CommitWithoutAdmissionIsRefusedAndNothingChanges(t *testing.T) {
 	_, address := startOwner(t, testConfig(), 8, false)
 	trainer := startTrainer(t, address, -1, nil)
 	worker := startWorker(t, address, "engine-0", 64)
-	for range 2 {
-		worker.complete(worker.assignment())
-	}
+	worker.finish(2)
 	lease := trainer.take(0)
 	publication := trainer.publish(lease)
 	refused := trainer.ask(trainer.commitFrame(lease)).GetError()
@@ -67,9 +63,7 @@ func TestS6_01_ChangedPublicationIsRefused(t *testing.T) {
 	_, address := startOwner(t, testConfig(), 8, false)
 	trainer := startTrainer(t, address, -1, nil)
 	worker := startWorker(t, address, "engine-0", 64)
-	for range 2 {
-		worker.complete(worker.assignment())
-	}
+	worker.finish(2)
 	publication := trainer.publish(trainer.take(0))
 	locators := publication.GetShards()[0].GetLocators()
 	locators[0], locators[1] = locators[1], locators[0]
@@ -131,9 +125,7 @@ func TestS10_02_KilledTrainerInsideALeaseRollsBack(t *testing.T) {
 	_, address := startOwner(t, testConfig(), 8, false)
 	worker := startWorker(t, address, "engine-0", 4)
 	trainer := startTrainer(t, address, -1, nil)
-	for range 2 {
-		worker.complete(worker.assignment())
-	}
+	worker.finish(2)
 	trainer.publish(trainer.take(0))
 	trainer.kill()
 	trainer = startTrainer(t, address, -1, nil)
@@ -156,12 +148,7 @@ func TestS12_02_TrainerBackAtAnOlderStateRewindsTheRun(t *testing.T) {
 	_, address := startOwner(t, testConfig(), 8, false)
 	worker := startWorker(t, address, "engine-0", 4)
 	trainer := startTrainer(t, address, -1, nil)
-	finish := func(n int) {
-		for range n {
-			require.Empty(t, worker.complete(worker.assignment()).GetMessage())
-		}
-	}
-	finish(4)
+	worker.finish(4)
 	first := trainer.train(0)
 	second := trainer.train(1)
 	trainer.kill()
@@ -182,14 +169,9 @@ func TestS10_03_RestartedOwnerKeepsCommitsAndAdoptsFinishedWork(t *testing.T) {
 	owner, address := startOwner(t, testConfig(), 8, false)
 	worker := startWorker(t, address, "engine-0", 8)
 	trainer := startTrainer(t, address, -1, nil)
-	finish := func(n int) {
-		for range n {
-			require.Empty(t, worker.complete(worker.assignment()).GetMessage())
-		}
-	}
-	finish(2)
+	worker.finish(2)
 	require.Equal(t, []int64{0, 1}, trainer.train(0))
-	finish(1) // group 2 is terminal
+	worker.finish(1) // group 2 is terminal
 	running := worker.assignment()
 	worker.located("")
 	trainer.located("")
@@ -211,10 +193,8 @@ func TestS8_01_UpdateIsRecordedOnceAndAdmissionReopens(t *testing.T) {
 	worker := startWorker(t, address, "engine-0", 4)
 	driver := startMember(t, address, &wire.Join{Name: "driver", Handle: []byte("driver")})
 	begin := driver.send(&wire.Frame{Member: driver.member, Body: &wire.Frame_BeginUpdate{BeginUpdate: &wire.BeginUpdate{Version: 1, Mode: "drain"}}})
-	driver.stats() // asked after the update on the same stream: the hold stands
-	for range 2 {  // the frontier: two groups fill four slots
-		worker.complete(worker.assignment())
-	}
+	driver.stats()   // asked after the update on the same stream: the hold stands
+	worker.finish(2) // the frontier: two groups fill four slots
 	answer, _ := driver.answer(begin)
 	update := answer.GetUpdateState()
 	require.Len(t, update.GetEngines(), 1)

@@ -201,7 +201,7 @@ func (m *member) answerJoin(joined *wire.Joined) {
 			}
 			m.work.early = nil
 		}) {
-			closeDescriptors(fds)
+			bridge.CloseDescriptors(fds)
 		}
 	}()
 }

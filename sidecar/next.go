@@ -51,7 +51,7 @@ func (m *member) publishAlone(frame *wire.Frame, lease *wire.Lease) {
 			}
 			m.ask(&wire.Frame{Body: &wire.Frame_Commit{Commit: &wire.Commit{Admission: lease.GetAdmission()}}}, func(answer *wire.Frame) {
 				if answer.GetSettled().GetStatus() != "committed" {
-					closeDescriptors(fds)
+					bridge.CloseDescriptors(fds)
 					m.giveBack(frame, lease, bridge.FromWire(answer.GetError()))
 					return
 				}

@@ -3,8 +3,7 @@ package sidecar
 import (
 	"sync"
 
-	"golang.org/x/sys/unix"
-
+	"outrider/bridge"
 	"outrider/bridge/wire"
 )
 
@@ -53,10 +52,10 @@ func (o *outbox) drain() error {
 		}
 		for i, out := range batch {
 			err := o.send(out.frame, out.fds)
-			closeDescriptors(out.fds)
+			bridge.CloseDescriptors(out.fds)
 			if err != nil {
 				for _, rest := range batch[i+1:] {
-					closeDescriptors(rest.fds)
+					bridge.CloseDescriptors(rest.fds)
 				}
 				return err
 			}
@@ -69,7 +68,7 @@ func (o *outbox) put(frame *wire.Frame, fds ...int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.closed {
-		closeDescriptors(fds)
+		bridge.CloseDescriptors(fds)
 		return
 	}
 	o.queue = append(o.queue, outgoing{frame, fds})
@@ -86,9 +85,3 @@ func (o *outbox) close() {
 
 // flushed waits until nothing is left to send after close.
 func (o *outbox) flushed() { <-o.done }
-
-func closeDescriptors(fds []int) {
-	for _, fd := range fds {
-		unix.Close(fd)
-	}
-}

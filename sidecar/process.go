@@ -206,7 +206,7 @@ func (p *Process) ask(frame *wire.Frame, answer func(*wire.Frame)) {
 // answer answers a frame of the shim.
 func (p *Process) answer(question *wire.Frame, body *wire.Frame, err error, fds ...int) {
 	if question.GetId() == 0 {
-		closeDescriptors(fds)
+		bridge.CloseDescriptors(fds)
 		if err != nil {
 			p.log.Warn("push refused", "error", err)
 		}

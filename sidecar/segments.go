@@ -91,13 +91,13 @@ func (s *segments) share(token string, ids []*wire.SegmentId) ([]int, error) {
 	for _, id := range ids {
 		h := s.held[segmentKey{id.GetHolder(), id.GetNumber()}]
 		if h == nil {
-			closeDescriptors(fds)
+			bridge.CloseDescriptors(fds)
 			return nil, bridge.NewError(bridge.Revoked, fmt.Sprintf(
 				"outrider: segment %d of session %016x is not held any more; take the rollout again", id.GetNumber(), id.GetHolder()))
 		}
 		fd, err := duplicate(h.segment.Fd())
 		if err != nil {
-			closeDescriptors(fds)
+			bridge.CloseDescriptors(fds)
 			return nil, err
 		}
 		fds = append(fds, fd)

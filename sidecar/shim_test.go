@@ -250,6 +250,14 @@ func (r *role) complete(a *wire.Assignment) *wire.Error {
 	return answer.GetReported().GetErrors()[0]
 }
 
+// finish completes the next n groups.
+func (r *role) finish(n int) {
+	r.t.Helper()
+	for range n {
+		require.Empty(r.t, r.complete(r.assignment()).GetMessage())
+	}
+}
+
 func (r *role) take(rollout int64) *wire.Lease {
 	r.t.Helper()
 	return r.must(&wire.Frame{Member: r.member, Body: &wire.Frame_Take{Take: &wire.Take{Rollout: rollout}}}).GetLease()
