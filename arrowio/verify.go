@@ -2,10 +2,6 @@ package arrowio
 
 import (
 	"errors"
-	"fmt"
-	"os"
-
-	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
 // Verdicts of Verify.
@@ -23,9 +19,6 @@ type Verdict struct {
 	Columns map[string]string `json:"columns"` // name to ColumnDigests, null unless read; of columns of one name, the last
 	Error   string            `json:"error,omitempty"`
 }
-
-// verifyBounds are those of Verify, which looks at every value: rows beyond them would be a bomb, not data.
-var verifyBounds = Bounds{Rows: 1 << 22}
 
 // Verify reads a regular file as an Arrow IPC stream and digests its columns. The file is read into memory whole.
 // A stream without end marker, or with bytes after it, is read as far as it goes.
@@ -47,23 +40,12 @@ func Verify(path string) Verdict {
 }
 
 func (v *Verdict) read(path string) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return fmt.Errorf("outrider: %w", err)
-	}
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("outrider: %s is no regular file (%s): copy the stream into one", path, info.Mode().Type())
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return fmt.Errorf("outrider: %w", err)
-	}
-	s, err := Decode(memory.NewBufferBytes(data), verifyBounds)
+	s, err := ReadFile(path)
 	if err != nil {
 		return err
 	}
 	defer s.Release()
-	digests, err := ColumnDigests(s.Schema(), s.Records(), int64(len(data)))
+	digests, err := ColumnDigests(s.Schema(), s.Records(), int64(s.root.Len()))
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"runtime/debug"
 
@@ -15,10 +17,34 @@ import (
 var version = ""
 
 func main() {
-	if err := command().Execute(); err != nil {
-		os.Exit(sidecar.ExitUsage)
-	}
+	os.Exit(execute(command(), os.Stderr))
 }
+
+// execute runs a command and returns the exit status of the process. Errors are said here, so that one that is only a
+// status stays silent.
+func execute(cmd *cobra.Command, stderr io.Writer) int {
+	err := cmd.Execute()
+	var status statusError
+	if errors.As(err, &status) {
+		if status.err != nil {
+			_, _ = fmt.Fprintln(stderr, "Error:", status.err)
+		}
+		return status.status
+	}
+	if err != nil {
+		_, _ = fmt.Fprintln(stderr, "Error:", err)
+		return sidecar.ExitUsage
+	}
+	return 0
+}
+
+// statusError is an error that ends the process with a status of its own.
+type statusError struct {
+	status int
+	err    error // nil: everything has been said
+}
+
+func (e statusError) Error() string { return fmt.Sprintf("exit status %d: %v", e.status, e.err) }
 
 func command() *cobra.Command {
 	root := &cobra.Command{
@@ -26,14 +52,9 @@ func command() *cobra.Command {
 		Short:         "Rollout runtime for reinforcement learning on Ray",
 		Long:          "Outrider keeps the books of asynchronous rollouts beside Ray actors: which prompt group belongs to whom, what may run,\nwhat may be trained on. Python starts `outrider sidecar` by itself; the other commands are for people.",
 		SilenceUsage:  true,
-		SilenceErrors: false,
+		SilenceErrors: true,
 	}
-	root.AddCommand(sidecarCommand(), versionCommand(), scriptCommand(), &cobra.Command{
-		Use:                "arrow",
-		Short:              "Check Arrow IPC streams",
-		DisableFlagParsing: true,
-		Run:                func(cmd *cobra.Command, args []string) { os.Exit(arrowCommand(args, cmd.OutOrStdout())) },
-	})
+	root.AddCommand(sidecarCommand(), versionCommand(), scriptCommand(), arrowCommand())
 	root.CompletionOptions.DisableDefaultCmd = true
 	return root
 }

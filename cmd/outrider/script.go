@@ -18,7 +18,12 @@ func scriptCommand() *cobra.Command {
 		Long: "Play each FILE, a script of commands and expected output (docs/scripts.md), and print what came out.\n" +
 			"Exit status 1 when that differs from what the file expects.",
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, files []string) error { return playScripts(cmd.OutOrStdout(), files, rewrite) },
+		RunE: func(cmd *cobra.Command, files []string) error {
+			if err := playScripts(cmd.OutOrStdout(), files, rewrite); err != nil {
+				return statusError{status: 1, err: err}
+			}
+			return nil
+		},
 	}
 	cmd.Flags().BoolVar(&rewrite, "rewrite", false, "write what came out into the files instead of comparing it")
 	return cmd
