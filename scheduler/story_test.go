@@ -26,6 +26,7 @@ func TestStories(t *testing.T) {
 				t.Helper()
 				out := r.Block(append([]string{first(d)}, lines(d.Input)...))
 				require.NotContains(t, out, "usage: ", d.Pos)
+				require.NotContains(t, out, "BROKEN", d.Pos)
 				return out
 			})
 		})

@@ -62,9 +62,8 @@ func (r *Runner) cmdRecord(a *args) {
 }
 
 func (r *Runner) cmdUndo(a *args) {
-	r.undoing = true
 	t := r.ticket()
+	r.backs[t] = true
 	r.owner.Undo(t, r.findHold(a))
 	r.waits(t)
-	r.undoing = false
 }

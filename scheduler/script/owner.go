@@ -50,6 +50,7 @@ func (r *Runner) cmdOwner(a *args) {
 	for _, p := range r.procs {
 		p.gone = true
 	}
+	r.former = nil
 	r.executions, r.admissions, r.holds = nil, nil, nil
 	r.admitted = map[uint64][]*process{}
 	r.given, r.pubs = map[uint64]scheduler.Lease{}, map[uint64]scheduler.Publication{}
@@ -71,9 +72,21 @@ func (r *Runner) start() {
 	s.Advance(r.now)
 }
 
-func (r *Runner) cmdKillOwner(*args) { r.owner = nil }
+func (r *Runner) cmdKillOwner(*args) {
+	r.cut(r.owner)
+	if r.owner == r.former {
+		r.former = nil
+	}
+	r.owner = nil
+}
 
-func (r *Runner) cmdRestartOwner(*args) {
+func (r *Runner) cmdRestartOwner(a *args) {
+	if a.flag("beside") {
+		r.cut(r.former)
+		r.former = r.owner
+	} else {
+		r.cut(r.owner)
+	}
 	r.cfg.Recover = true
 	r.start()
 }
@@ -110,11 +123,9 @@ func (r *Runner) checkpoint(name string) checkpoint {
 func (r *Runner) cmdSaved(a *args) { r.result(r.owner.Saved(number(a.word("a rollout"))), "") }
 
 func (r *Runner) cmdRewind(a *args) {
-	r.undoing = true
 	t := r.ticket()
+	r.backs[t] = true
 	r.owner.Rewind(t, number(a.word("a rollout")))
-	r.settle()
-	r.undoing = false
 }
 
 func (r *Runner) cmdNextRollout(*args) {

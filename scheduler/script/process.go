@@ -16,9 +16,16 @@ type process struct {
 	name   string
 	member scheduler.Member
 	gone   bool // lost; an attached one of the same name is another process
+	// on is the life of the owner that it is connected to, nil when the connection is cut.
+	on *scheduler.Scheduler
+	// slow: what the owner sends waits in inbox until the script delivers it, and is lost with the connection.
+	slow  bool
+	inbox []scheduler.Effect
 
 	// Worker: what it runs and what it has finished and not been told to release, by execution.
 	held []scheduler.Held
+	// stop has the executions that it was told to end: their data is not wanted.
+	stop map[uint64]bool
 
 	// Trainer.
 	manual  bool // entries wait in queue until the script delivers them
@@ -64,7 +71,7 @@ func (r *Runner) bySession(s leases.Session) *process {
 func (r *Runner) process(a *args) *process {
 	name := a.word("a name")
 	r.made++
-	p := &process{name: name, at: -1}
+	p := &process{name: name, at: -1, slow: a.flag("slow"), stop: map[uint64]bool{}}
 	p.member = scheduler.Member{Session: leases.Session(processSessions + r.made), Host: a.text("host", "host1"), Name: name}
 	r.sessions[p.member.Session] = name
 	r.procs = append(r.procs, p)
@@ -82,8 +89,10 @@ func (r *Runner) attach(p *process, lookedUp bool) {
 		t.StateAt, t.Base, t.Log = p.at, p.base, slices.Clone(p.log)
 		p.queue = nil
 	}
+	p.on, p.inbox = r.owner, nil
 	w, err := r.owner.Attach(m)
 	if err != nil {
+		p.on = nil
 		r.result(err, "")
 		// A refused trainer process ends; one that met an owner without a future looks for the next.
 		p.gone = m.Trainer != nil && !errors.Is(err, leases.ErrReplaced)
@@ -92,6 +101,7 @@ func (r *Runner) attach(p *process, lookedUp bool) {
 	p.member.KnownTerm = w.Term
 	for _, v := range w.Void {
 		// A finished one is released; one that runs is stopped, and its end reported all the same.
+		p.stop[v.Execution] = true
 		r.say("void %s %s", p.name, r.execution(v.Execution))
 	}
 	if w.Recovering {
@@ -153,8 +163,9 @@ func (r *Runner) cmdReattach(a *args) {
 func (r *Runner) cmdLose(a *args) {
 	p := r.find(a.word("a process"))
 	p.gone = !a.flag("for-a-while")
-	if r.owner != nil {
-		r.owner.Detach(p.member.Session, "killed")
+	p.on, p.inbox = nil, nil
+	for _, o := range r.owners() {
+		o.Detach(p.member.Session, "killed")
 	}
 }
 

@@ -13,7 +13,9 @@ import (
 // Runner plays one script.
 type Runner struct {
 	names
-	owner   *scheduler.Scheduler // nil before the first owner command and after the owner was killed
+	owner   *scheduler.Scheduler // that commands go to; nil before the first owner command and after the owner was killed
+	present *scheduler.Scheduler // the present life while a command goes to the former one
+	former  *scheduler.Scheduler // a life that was replaced and still runs; nil for none
 	cfg     scheduler.Config
 	lives   int
 	now     time.Duration
@@ -21,16 +23,22 @@ type Runner struct {
 	made    int // processes ever, for their sessions
 	tickets int
 	answers map[scheduler.Ticket]scheduler.Answer
-	given   map[uint64]scheduler.Lease       // by admission, as last answered
-	pubs    map[uint64]scheduler.Publication // by admission, as last published
+	// callers are the processes that a waiting call is answered to; an answer to one whose connection is cut is lost.
+	callers map[scheduler.Ticket]*process
+	// backs are the calls that put the weights of the trainers back to older ones when they are answered.
+	backs    map[scheduler.Ticket]bool
+	holders  map[uint64]*process // of a lease, by admission
+	released map[letGo]bool      // data that was let go
+	breaks   int
+	refused  error                            // what the last command was told, when it was refused
+	given    map[uint64]scheduler.Lease       // by admission, as last answered
+	pubs     map[uint64]scheduler.Publication // by admission, as last published
 	// admitted are the processes that admitted, by admission: those that step when the commit is answered.
 	admitted map[uint64][]*process
 	states   map[string]checkpoint
-	// undoing is set while a command goes back to older weights: the trainers' own weights go with it.
-	undoing bool
-	quiet   bool // effects are carried out and not shown
-	infos   bool // logs of level Info are shown
-	out     strings.Builder
+	quiet    bool // effects are carried out and not shown
+	infos    bool // logs of level Info are shown
+	out      strings.Builder
 }
 
 // New returns a Runner with nothing in it.
@@ -38,7 +46,7 @@ func New() *Runner {
 	return &Runner{
 		names: names{sessions: map[leases.Session]string{}}, answers: map[scheduler.Ticket]scheduler.Answer{},
 		given: map[uint64]scheduler.Lease{}, pubs: map[uint64]scheduler.Publication{}, states: map[string]checkpoint{},
-		admitted: map[uint64][]*process{},
+		admitted: map[uint64][]*process{}, callers: map[scheduler.Ticket]*process{}, holders: map[uint64]*process{}, released: map[letGo]bool{}, backs: map[scheduler.Ticket]bool{},
 	}
 }
 
@@ -50,7 +58,8 @@ func (r *Runner) Block(commands []string) (out string) {
 		case usageError:
 			out = r.out.String() + "usage: " + string(e) + "\n"
 		default:
-			panic(e)
+			r.broken("panic: %v", e)
+			out = r.out.String()
 		}
 	}()
 	r.out.Reset()
@@ -61,6 +70,7 @@ func (r *Runner) Block(commands []string) (out string) {
 		before := r.out.Len()
 		r.run(parseArgs(line))
 		r.settle()
+		r.check()
 		if r.out.Len() == before {
 			r.say("ok")
 		}
@@ -79,6 +89,7 @@ func (r *Runner) say(format string, v ...any) {
 func (r *Runner) result(err error, format string, v ...any) {
 	switch {
 	case err != nil:
+		r.refused = err
 		r.say("error: %s", r.error(err))
 	case format != "":
 		r.say(format, v...)
@@ -91,7 +102,7 @@ func init() {
 	commands = map[string]func(*Runner, *args){
 		"owner": (*Runner).cmdOwner, "kill-owner": (*Runner).cmdKillOwner, "restart-owner": (*Runner).cmdRestartOwner,
 		"worker": (*Runner).cmdWorker, "trainer": (*Runner).cmdTrainer, "client": (*Runner).cmdClient,
-		"reattach": (*Runner).cmdReattach, "lose": (*Runner).cmdLose, "drain": (*Runner).cmdDrain,
+		"reattach": (*Runner).cmdReattach, "lose": (*Runner).cmdLose, "deliver": (*Runner).cmdDeliver, "drain": (*Runner).cmdDrain,
 		"advance": (*Runner).cmdAdvance, "logs": (*Runner).cmdLogs,
 		"done": (*Runner).cmdDone, "success": (*Runner).cmdTerminal, "retry": (*Runner).cmdTerminal,
 		"failure": (*Runner).cmdTerminal, "discard": (*Runner).cmdTerminal, "confirm": (*Runner).cmdConfirm,
@@ -120,6 +131,11 @@ func Commands() []string {
 }
 
 func (r *Runner) run(a *args) {
+	r.refused = nil
+	if a.command == "former" {
+		r.runFormer(a)
+		return
+	}
 	f := commands[a.command]
 	if f == nil {
 		panic(usage("there is no command %q", a.command))

@@ -12,6 +12,7 @@ import (
 func (r *Runner) cmdTake(a *args) {
 	p := r.find(a.word("a session"))
 	t := r.ticket()
+	r.callers[t] = p
 	r.owner.Take(t, p.member.Session, a.number("rollout", 0))
 	r.waits(t)
 }
@@ -88,7 +89,9 @@ func (r *Runner) admit(p *process, req scheduler.AdmitRequest) error {
 
 func (r *Runner) cmdCommit(a *args) {
 	t := r.ticket()
-	r.owner.Commit(t, r.findAdmission(a.word("an admission")))
+	admission := r.findAdmission(a.word("an admission"))
+	r.callers[t] = r.holders[admission]
+	r.owner.Commit(t, admission)
 	r.waits(t)
 }
 

@@ -1,0 +1,143 @@
+package script
+
+import (
+	"slices"
+
+	"outrider/leases"
+	"outrider/scheduler"
+)
+
+// owners are the lives of the owner that run: the present one, and one that it has replaced.
+func (r *Runner) owners() []*scheduler.Scheduler {
+	var out []*scheduler.Scheduler
+	if r.former != nil {
+		out = append(out, r.former)
+	}
+	if r.owner != nil && r.owner != r.former {
+		out = append(out, r.owner)
+	}
+	if r.present != nil && r.present != r.owner && r.present != r.former {
+		out = append(out, r.present)
+	}
+	return out
+}
+
+// runFormer plays the rest of the line for the life that was replaced.
+func (r *Runner) runFormer(a *args) {
+	if r.former == nil {
+		panic(usage("no former owner runs"))
+	}
+	a.command = a.word("a command")
+	r.present, r.owner = r.owner, r.former
+	defer func() { r.owner, r.present = r.present, nil }()
+	r.run(a)
+	r.settle()
+}
+
+// cut ends every connection to a life of the owner: what it sent to slow processes and they have not got is lost.
+func (r *Runner) cut(o *scheduler.Scheduler) {
+	for _, p := range r.procs {
+		if o != nil && p.on == o {
+			p.on, p.inbox = nil, nil
+		}
+	}
+}
+
+// send gives a process what its owner has for it, or leaves it on the way when the process is slow.
+func (r *Runner) send(from *scheduler.Scheduler, to leases.Session, e scheduler.Effect) {
+	p := r.bySession(to)
+	switch {
+	case p == nil:
+	case !p.slow:
+		p.arrive(e)
+	case p.on == from:
+		p.inbox = append(p.inbox, e)
+	}
+}
+
+// arrive is what the process's sidecar does with a message of its owner.
+func (p *process) arrive(e scheduler.Effect) {
+	switch e := e.(type) {
+	case scheduler.Grant:
+		if x := e.Assignment.Receipt; !p.gone && p.holding(x.Execution) == nil {
+			p.held = append(p.held, scheduler.Held{Receipt: x, Version: e.Assignment.Version})
+		}
+	case scheduler.Cancel:
+		p.stop[e.Receipt.Execution] = true
+	case scheduler.Release:
+		p.forget(e.Receipt)
+	case scheduler.Append:
+		switch {
+		case p.gone:
+		case p.manual:
+			p.queue = append(p.queue, e.Entry)
+		default:
+			p.put(e.Entry)
+		}
+	case scheduler.SetBase:
+		p.base = slices.Clone(e.State)
+		p.log = slices.DeleteFunc(p.log, func(o scheduler.Entry) bool { return o.Index <= e.Index })
+	}
+}
+
+// cmdDeliver brings a slow process the next messages of its owner. A trainer's log answers each entry that it takes.
+func (r *Runner) cmdDeliver(a *args) {
+	p := r.find(a.word("a process"))
+	unsaid := a.flag("unsaid")
+	for n := a.number("n", int64(len(p.inbox))); n > 0 && len(p.inbox) > 0; n-- {
+		e := p.inbox[0]
+		p.inbox = p.inbox[1:]
+		p.arrive(e)
+		if entry, ok := e.(scheduler.Append); ok && !unsaid && p.on != nil {
+			p.on.Appended(p.member.Session, entry.Entry.Index)
+			r.settle()
+		}
+	}
+}
+
+// granted gives an execution its short name.
+func (r *Runner) granted(a scheduler.Assignment) {
+	x := a.Receipt.Execution
+	if !slices.ContainsFunc(r.executions, func(o scheduler.Assignment) bool { return o.Receipt.Execution == x }) {
+		r.executions = append(r.executions, a)
+	}
+}
+
+// answered keeps the answer to a waiting call, unless the connection that it was made on is cut.
+func (r *Runner) answered(from *scheduler.Scheduler, e scheduler.Answer) {
+	caller := r.callers[e.Ticket]
+	if caller != nil && caller.slow && caller.on != from {
+		return
+	}
+	if _, twice := r.answers[e.Ticket]; twice || int(e.Ticket) > r.tickets {
+		r.broken("k%d is answered twice, or was never asked", e.Ticket)
+	}
+	r.answers[e.Ticket] = e
+	switch v := e.Value.(type) {
+	case scheduler.Lease:
+		r.holders[v.Admission] = caller
+		r.checkLease(from, v)
+	case scheduler.LeaseStatus:
+		if v.State == scheduler.LeaseCommitted {
+			r.step(v.Admission, v.Rollout, true)
+		}
+	case scheduler.RewindReport:
+		r.backTo(e.Ticket, v.Rollout)
+	case scheduler.UpdateStart:
+		r.backTo(e.Ticket, v.Rollout)
+	}
+}
+
+// backTo puts the weights of every trainer back, when that is what the call was for.
+func (r *Runner) backTo(t scheduler.Ticket, rollout int64) {
+	if !r.backs[t] {
+		return
+	}
+	for _, p := range r.procs {
+		p.at = min(p.at, rollout)
+		p.lineage = slices.DeleteFunc(p.lineage, func(s step) bool { return s.rollout > rollout })
+	}
+}
+
+// committed is the owner's word to the ranks that admitted. A slow one's job steps when its commit is answered.
+func (r *Runner) committed(e scheduler.Committed) { r.step(e.Admission, e.Rollout, false) }
