@@ -19,7 +19,25 @@ def _libc() -> Any:
     libc.mmap.restype = ctypes.c_void_p
     libc.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_int64)
     libc.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
+    libc.mprotect.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
     return libc
+
+
+def allow_writes(address: int, size: int) -> bool:
+    """Lets this process write into a part of a `Mapping`, for consumers that cannot be told that memory is read-only.
+
+    What they write goes to pages of this process's own, copied at the first write: the segment, and everybody else who reads it,
+    keep what the engine wrote.
+
+    Args:
+        address: First byte.
+        size: Bytes.
+
+    Returns:
+        Whether the kernel allowed it.
+    """
+    first = address & -mmap.PAGESIZE
+    return bool(_libc().mprotect(first, address + size - first, mmap.PROT_READ | mmap.PROT_WRITE) == 0)
 
 
 class Mapping:
@@ -46,12 +64,12 @@ class Mapping:
         self._munmap = libc.munmap
         if self.size == 0:
             return
-        # Kernels before 6.7 refuse a shared mapping of write-sealed memory, even a read-only one; a private one is the same pages.
-        for flags in (mmap.MAP_SHARED, mmap.MAP_PRIVATE):
-            address = libc.mmap(None, self.size, mmap.PROT_READ, flags, fd, 0)
-            if address != _FAILED:
-                self.address = address
-                return
+        # Private, not shared: the same pages for a reader on every kernel (before 6.7 it refuses shared mappings of write-sealed
+        # memory), and whoever writes all the same (see `allow_writes`) gets pages of its own.
+        address = libc.mmap(None, self.size, mmap.PROT_READ, mmap.MAP_PRIVATE, fd, 0)
+        if address != _FAILED:
+            self.address = address
+            return
         error = ctypes.get_errno()
         raise OSError(error, f"outrider: mapping {self.size} bytes of shared memory: {os.strerror(error)}")
 

@@ -52,6 +52,10 @@ class Group:
             writer.write_batch(self.rows)
         return _load_group, (self.group, self.attempt, sink.getvalue().to_pybytes())
 
+    def __arrow_c_array__(self, requested_schema: Any = None) -> Any:
+        """The rows by the Arrow PyCapsule protocol, as a struct array; shared, not copied."""
+        return self.rows.__arrow_c_array__(requested_schema)
+
     def __repr__(self) -> str:
         return f"<outrider.Group {self.group} attempt={self.attempt} rows={self.rows.num_rows}>"
 
@@ -110,6 +114,20 @@ class Batch:
         self.admission = admission
         self._parts = parts
         self._slices: list[pa.RecordBatch] | None = None
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """The shard's rows by the Arrow PyCapsule protocol, as a stream of record batches; shared, not copied.
+
+        Raises:
+            DataError: Its groups have different columns.
+        """
+        runs = self._runs()
+        for rows in runs:
+            if not rows.schema.equals(runs[0].schema):
+                raise DataError(
+                    f"outrider: groups of rollout {self.rollout} have the columns {runs[0].schema.names} and {rows.schema.names}; a stream has one schema, take column() or groups()"
+                )
+        return pa.Table.from_batches(runs, schema=None if runs else pa.schema([])).__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
         return f"<outrider.Batch rollout={self.rollout} rows={self.num_rows}>"

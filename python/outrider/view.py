@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from outrider._memory import allow_writes
 from outrider.errors import Error
 
 
@@ -35,9 +36,48 @@ class View(np.ndarray[Any, np.dtype[Any]]):
             kwargs["out"] = tuple(np.asarray(target) if isinstance(target, View) else target for target in out)
         return getattr(ufunc, method)(*plain, **kwargs)
 
+    def __dlpack__(self, **wishes: Any) -> Any:
+        """A DLPack capsule over the same memory: JAX, torch and CuPy take it without a copy.
+
+        Args:
+            wishes: The protocol's own: stream, max_version, dl_device, copy. A consumer of DLPack 1.0 or later is told that the
+                memory is read-only. An older one has no way to hear it: what it writes stays in this process, and the segment keeps
+                what the engine wrote.
+
+        Raises:
+            BufferError: This memory cannot be exported; says to copy.
+        """
+        if self.size and not allow_writes(*self._span()):
+            raise BufferError("outrider: this memory cannot be exported by DLPack; export a copy: array.copy()")
+        if wishes.get("max_version") is None:
+            return np.asarray(_Writable(self)).__dlpack__(**wishes)
+        return super().__dlpack__(**wishes)
+
+    def __arrow_c_array__(self, requested_schema: Any = None) -> Any:
+        """The Arrow PyCapsule protocol, over the same memory where the array is 1-d and contiguous."""
+        return pa.array(np.asarray(self)).__arrow_c_array__(requested_schema)
+
+    def _span(self) -> tuple[int, int]:
+        """Address of the lowest byte of any value, and bytes up to the highest; slices of a view may have gaps, or run backwards."""
+        low: int = self.__array_interface__["data"][0]
+        high = low + self.itemsize
+        for n, step in zip(self.shape, self.strides, strict=True):
+            low += min(0, (n - 1) * step)
+            high += max(0, (n - 1) * step)
+        return low, high - low
+
     def __reduce__(self) -> Any:
         # A pickled view is an ordinary array: it owns its bytes where it arrives.
         return np.asarray(self).__reduce__()
+
+
+class _Writable:
+    """A view as numpy's array protocol says it of ordinary memory. Holds the view."""
+
+    def __init__(self, of: View) -> None:
+        self._of = of
+        address = of.__array_interface__["data"][0]
+        self.__array_interface__ = {**of.__array_interface__, "data": (address, False)}
 
 
 def view(array: pa.Array) -> npt.NDArray[Any]:

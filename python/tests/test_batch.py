@@ -1,7 +1,11 @@
+import ctypes
 import gc
+import os
 import pickle
+import weakref
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import outrider
@@ -219,3 +223,93 @@ def test_columns_without_a_flat_form_say_how_to_read_them(shared):
 def test_an_empty_shard():
     batch = Batch(0, 0, [])
     assert (batch.num_rows, batch.nbytes, list(batch.groups())) == (0, 0, [])
+
+
+class OldConsumer:
+    """A consumer of DLPack before 1.0, which has no flag for read-only memory and so takes everything as writable."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **_):
+        return self.array.__dlpack__()
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+def test_S11_12_what_an_older_dlpack_consumer_writes_stays_its_own():
+    one = segment(to_batch(rows_of(3, 2, 1)))
+    fd = write_stream(one.batches[0].schema, one.batches, "again")
+    mine, others = Segment(os.dup(fd)), Segment(fd)
+    view = next(Batch(0, 0, [Part(3, 1, mine, 0, 2)]).groups()).tokens
+    taken = np.from_dlpack(OldConsumer(view))
+    assert np.shares_memory(taken, view)
+    # numpy takes care; torch does not.
+    ctypes.c_int32.from_address(taken.__array_interface__["data"][0]).value = 77
+    other = next(Batch(0, 0, [Part(3, 1, others, 0, 2)]).groups()).tokens
+    assert other.tolist() == [300, 301, 300]
+    assert view.tolist() == [77, 301, 300]
+
+
+def test_a_view_goes_by_dlpack_without_a_copy(shared):
+    for array in (next(shared.groups()).tokens, next(shared.groups()).tokens[1:], next(shared.groups()).reward[::-1]):
+        taken = np.from_dlpack(array)
+        assert np.shares_memory(taken, array)
+        assert taken.tolist() == array.tolist()
+        assert not taken.flags.writeable
+        copied = np.from_dlpack(array, copy=True)
+        assert not np.shares_memory(copied, array)
+        copied[0] = 5
+
+
+def test_a_view_that_runs_backwards_over_many_pages_goes_by_dlpack():
+    one = segment(to_batch(rows_of(3, 5000, 5000)))
+    backwards = next(Batch(0, 0, [Part(3, 1, one, 0, 2)]).groups()).tokens[::-1]
+    taken = np.from_dlpack(OldConsumer(backwards))
+    assert taken.tolist() == backwards.tolist()
+    ctypes.c_int32.from_address(taken.__array_interface__["data"][0] - backwards.nbytes + 4).value = 77
+    assert backwards[-1] == 77
+
+
+def test_jax_takes_a_view(shared):
+    jax = pytest.importorskip("jax")
+    tokens = next(shared.groups()).tokens
+    taken = jax.dlpack.from_dlpack(tokens)
+    assert taken.tolist() == tokens.tolist()
+
+
+def test_a_dlpack_export_outlives_its_batch():
+    live = []
+
+    def take():
+        part = Part(3, 1, segment(to_batch(rows_of(3, 2, 1))), 0, 2)
+        live.append(weakref.ref(part.segment))
+        return np.from_dlpack(OldConsumer(next(Batch(0, 0, [part]).groups()).tokens))
+
+    taken = take()
+    gc.collect()
+    assert live[0]() is None
+    assert taken.tolist() == [300, 301, 300]
+
+
+def test_views_groups_and_batches_speak_the_arrow_capsule_protocol(shared):
+    group = next(shared.groups())
+    tokens = pa.array(group.tokens)
+    assert tokens.to_pylist() == [300, 301, 300]
+    assert tokens.buffers()[1].address == group.tokens.__array_interface__["data"][0]
+    assert pa.record_batch(group).equals(group.rows)
+    table = pa.table(shared)
+    assert table.num_rows == shared.num_rows
+    assert (
+        table.column("tokens").chunk(0).values.buffers()[1].address
+        == shared.column("tokens").chunk(0).values.buffers()[1].address
+    )
+    assert pa.table(Batch(0, 0, [])).num_rows == 0
+
+
+def test_a_batch_of_unlike_groups_is_no_stream():
+    first, second = segment(to_batch(rows_of(3, 1, 1))), segment(to_batch(rows_of(4, 1, 1, label="x")))
+    batch = Batch(7, 0, [Part(3, 1, first, 0, 2), Part(4, 1, second, 0, 2)])
+    with pytest.raises(outrider.DataError, match="groups of rollout 7 have the columns"):
+        pa.table(batch)
