@@ -1,9 +1,10 @@
 package leases
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
-	"sort"
+	"slices"
 )
 
 // RowRange is some rows of one group's data.
@@ -102,44 +103,45 @@ func (lease *Lease) covers(req PublishRequest) error {
 	if len(req.Roles) == 0 || len(req.Shards) == 0 {
 		return refuse("%d roles and %d shards; at least one of each is needed", len(req.Roles), len(req.Shards))
 	}
-	rows := map[int64][]RowRange{}
-	for _, shard := range req.Shards {
-		for _, rr := range shard {
-			rows[rr.Group] = append(rows[rr.Group], rr)
-		}
-	}
+	rest := inOrder(req.Shards)
 	for _, g := range lease.Groups {
-		rs := rows[g.id]
-		delete(rows, g.id)
-		sort.Slice(rs, func(i, j int) bool { return rs[i].FirstRow < rs[j].FirstRow })
-		at := int32(0)
-		for _, rr := range rs {
-			if rr.FirstRow != at || rr.Rows < 1 || rr.Rows > g.samples-at {
-				return refuse("group %d: rows %d to %d do not follow row %d of %d; name every sample once", g.id, rr.FirstRow, rr.FirstRow+rr.Rows, at, g.samples)
+		have := int32(0)
+		for ; len(rest) > 0 && rest[0].Group == g.id; rest = rest[1:] {
+			rr := rest[0]
+			if rr.FirstRow != have || rr.Rows < 1 || rr.Rows > g.samples-have {
+				return refuse("group %d: rows %d to %d do not follow row %d of %d; name every sample once", g.id, rr.FirstRow, rr.FirstRow+rr.Rows, have, g.samples)
 			}
 			if rr.Handle != g.handle {
 				return refuse("group %d: handle %d is not where its data is (%d)", g.id, rr.Handle, g.handle)
 			}
-			at += rr.Rows
+			have += rr.Rows
 		}
-		if at != g.samples {
-			return refuse("group %d: %d of %d samples are in a shard; name every sample once", g.id, at, g.samples)
+		if len(rest) > 0 && rest[0].Group < g.id {
+			break
+		}
+		if have != g.samples {
+			return refuse("group %d: %d of %d samples are in a shard; name every sample once", g.id, have, g.samples)
 		}
 	}
-	if len(rows) > 0 {
-		return refuse("group %d is in a shard but not in the lease", minKey(rows))
+	if len(rest) > 0 {
+		return refuse("group %d is in a shard but not in the lease", rest[0].Group)
 	}
 	return nil
 }
 
-func minKey(m map[int64][]RowRange) int64 {
-	first, low := true, int64(0)
-	for id := range m {
-		if first || id < low {
-			first, low = false, id
-		}
+// inOrder returns the rows of all shards by group and row, as a lease has its groups.
+func inOrder(shards [][]RowRange) []RowRange {
+	all := shards[0]
+	if len(shards) > 1 {
+		all = slices.Concat(shards...)
 	}
-	return low
+	byRow := func(a, b RowRange) int {
+		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.FirstRow, b.FirstRow))
+	}
+	if !slices.IsSortedFunc(all, byRow) {
+		all = slices.SortedFunc(slices.Values(all), byRow)
+	}
+	return all
 }
 
 // NewPublication is the publication of a final batch of an unowned run: nothing is checked against a lease.

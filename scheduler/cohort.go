@@ -130,7 +130,7 @@ func (s *Scheduler) weigh(rank leases.Rank, role *TrainerRole) error {
 		return nil
 	}
 	switch {
-	case role.StateAt > last:
+	case role.StateAt > max(last, s.doubted(rank)):
 		return fmt.Errorf("%w: %s has weights of rollout %d, the last committed one is %d: they are from another run or a later state; start the run with the state of that checkpoint", leases.ErrState, rank, role.StateAt, last)
 	case role.StateAt < last && s.cfg.Policy.RefuseRewind:
 		return fmt.Errorf("%w: %s has weights of rollout %d, the last committed one is %d, and rewind=\"refuse\"; load the checkpoint of rollout %d or allow rewinding", leases.ErrRefused, rank, role.StateAt, last, last)

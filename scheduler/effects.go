@@ -42,6 +42,9 @@ type (
 	Append struct {
 		Sessions []leases.Session
 		Entry    Entry
+		// Decides is the admission that the entry commits when the log of the only rank that admitted decides that
+		// alone (see CommitAdmitted), else 0.
+		Decides uint64
 	}
 	// SetBase replaces the base and drops every entry up to and including Index. It needs no answer. An Append whose
 	// index a log already has replaces that entry and drops all after it.

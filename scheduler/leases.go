@@ -75,13 +75,49 @@ func (s *Scheduler) Commit(t Ticket, admission uint64) {
 	if s.later(t, func() { s.Commit(t, admission) }) {
 		return
 	}
-	if err := s.commit(t, admission); err != nil {
+	if err := s.commit(t, admission, false); err != nil {
 		s.answer(t, nil, err)
 	}
 	s.pump()
 }
 
-func (s *Scheduler) commit(t Ticket, admission uint64) error {
+// CommitAdmitted is Admit followed by Commit in one event, for a lease that one rank alone is to admit. Its entry is the
+// answer as well (Append.Decides): what a log holds is committed, whoever is lost, so the only rank that has to hold it
+// trains as soon as it does, and says so afterwards. Repeating it is harmless. Answer and errors as of Admit and Commit;
+// also ErrRefused (more ranks are to admit).
+func (s *Scheduler) CommitAdmitted(t Ticket, a AdmitRequest) {
+	if s.later(t, func() { s.CommitAdmitted(t, a) }) {
+		return
+	}
+	err := s.admitAlone(a)
+	if err == nil {
+		err = s.commit(t, a.Admission, true)
+	}
+	if err != nil {
+		s.answer(t, nil, err)
+	}
+	s.pump()
+}
+
+// admitAlone admits unless the commit has begun.
+func (s *Scheduler) admitAlone(a AdmitRequest) error {
+	if s.dead != nil {
+		return s.dead
+	}
+	lease, _, err := s.ledger.FindLease(a.Admission)
+	if s.cfg.Unowned || err == nil && (lease == nil || lease.State() == leases.LeaseCommitting) {
+		return nil // commit says what became of it
+	}
+	if err != nil {
+		return err
+	}
+	if pub := lease.Publication(); pub != nil && (len(pub.Request.Roles) != 1 || pub.Request.Roles[0].WorldSize != 1) {
+		return fmt.Errorf("%w: admission %d is published to more ranks than one: let each admit, then commit", leases.ErrRefused, a.Admission)
+	}
+	return s.Admit(a)
+}
+
+func (s *Scheduler) commit(t Ticket, admission uint64, alone bool) error {
 	if s.dead != nil {
 		return s.dead
 	}
@@ -121,7 +157,7 @@ func (s *Scheduler) commit(t Ticket, admission uint64) error {
 	if err != nil {
 		return err
 	}
-	r := &replication{entry: entry, lease: lease, tickets: []Ticket{t}}
+	r := &replication{entry: entry, lease: lease, alone: alone, tickets: []Ticket{t}}
 	r.done = func() { s.finishCommit(r) }
 	s.replicate(r)
 	return nil

@@ -13,7 +13,9 @@ type replication struct {
 	entry Entry
 	// lease is set for a commit: then the ranks that admitted must have the entry, and one that is lost meanwhile
 	// leaves the commit in doubt until its rank attaches again. Else every rank attached at the start must.
-	lease   *leases.Lease
+	lease *leases.Lease
+	// alone is set for a commit that the log of its only rank decides: with the entry there, the rank trains.
+	alone   bool
 	waiting map[leases.Rank]leases.Session
 	has     int // ranks of a commit that have it
 	lacks   int // ranks of a commit that came back without it
@@ -65,9 +67,38 @@ func (s *Scheduler) replicate(r *replication) {
 	}
 	s.replicating = append(s.replicating, r)
 	if len(to) > 0 {
-		s.emit(Append{Sessions: to, Entry: r.entry})
+		e := Append{Sessions: to, Entry: r.entry}
+		if r.alone {
+			e.Decides = r.lease.Admission
+		}
+		s.emit(e)
 	}
 	s.settleReplications()
+}
+
+// Deciding reports whether an attached rank may be training on a batch whose commit is not finished here: its word is on
+// its way. Questions that speak of commits are to be asked when that has come, so that nobody hears less than the rank
+// that told him. It ends with the word or with the rank's session.
+func (s *Scheduler) Deciding() bool {
+	return slices.ContainsFunc(s.replicating, func(r *replication) bool {
+		for _, by := range r.waiting {
+			if s.members[by] == nil {
+				return false
+			}
+		}
+		return r.alone
+	})
+}
+
+// doubted is the rollout of a commit that a rank alone decides and has not been heard of, -1 for none.
+func (s *Scheduler) doubted(rank leases.Rank) int64 {
+	at := int64(-1)
+	for _, r := range s.replicating {
+		if _, waits := r.waiting[rank]; waits && r.alone {
+			at = max(at, r.lease.Rollout)
+		}
+	}
+	return at
 }
 
 // Appended says that a trainer's log has the entry with this index.
@@ -113,6 +144,10 @@ func (s *Scheduler) settleDoubts(m *member) {
 		}
 		switch {
 		case sameEntry(m.trainer.Log, r.entry):
+			delete(r.waiting, m.rank())
+			r.has++
+		case r.alone && m.trainer.StateAt >= r.lease.Rollout:
+			// Weights can contain this rollout only because the rank's log decided it; the log is gone, they are not.
 			delete(r.waiting, m.rank())
 			r.has++
 		case by != m.session:

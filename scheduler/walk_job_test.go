@@ -27,6 +27,8 @@ type job struct {
 
 	// One call at a time waits for an answer; it is made again when the connection was cut.
 	waiting func()
+	calls   int    // an answer to an earlier call means nothing
+	alone   uint64 // admission that the only rank is committing
 	phase   string
 	next    func() // what the job does next, nil: take
 	lease   Lease
@@ -54,6 +56,7 @@ type simRank struct {
 	box      []Effect
 	base     []byte
 	log      []Entry
+	words    []func() // that entries are in the log, on their way
 }
 
 func (j *job) at() int64 {
@@ -87,7 +90,7 @@ func (j *job) cut() {
 }
 
 func (j *job) cutRank(r *simRank) {
-	r.attached, r.box = false, nil
+	r.attached, r.box, r.words = false, nil, nil
 	if r.rank == 0 {
 		for t := range j.w.asked {
 			j.w.asked[t] = nil
@@ -122,6 +125,18 @@ func (j *job) restart(latest bool) {
 	j.attach()
 }
 
+// loseSidecar kills the only rank's sidecar: base and log are gone, the weights live on in a new session.
+func (j *job) loseSidecar() {
+	if len(j.ranks) != 1 || !j.ranks[0].attached || j.broken {
+		return
+	}
+	j.lose(0)
+	j.life++
+	j.ranks[0] = &simRank{session: j.w.session()}
+	j.waiting, j.next, j.ahead, j.phase, j.alone = nil, nil, nil, "take", 0
+	j.w.trace("the sidecar is another one: %s", j.ranks[0].session)
+}
+
 func (j *job) load(latest bool) {
 	w := j.w
 	j.weights, j.loaded = nil, nil
@@ -140,7 +155,7 @@ func (j *job) load(latest bool) {
 	for i := range j.sizes {
 		j.ranks = append(j.ranks, &simRank{session: w.session(), rank: i})
 	}
-	j.broken, j.waiting, j.next, j.ahead, j.phase = false, nil, nil, nil, "take"
+	j.broken, j.waiting, j.next, j.ahead, j.phase, j.alone = false, nil, nil, nil, "take", 0
 	w.trace("job starts: generation %d, %d ranks, at %d", j.generation, j.sizes, j.at())
 }
 
@@ -190,6 +205,11 @@ func (j *job) attach() {
 
 func (j *job) deliver(n int) {
 	for _, r := range j.ranks {
+		words := r.words
+		r.words = nil
+		for _, word := range words {
+			j.w.send(word)
+		}
 		for i := 0; i < n && len(r.box) > 0; i++ {
 			e := r.box[0]
 			r.box = r.box[1:]
@@ -199,12 +219,18 @@ func (j *job) deliver(n int) {
 				r.log = slices.DeleteFunc(r.log, func(o Entry) bool { return o.Index <= e.Index })
 			case Append:
 				r.append(e.Entry)
+				j.decided(e.Decides)
 				session, index := r.session, e.Entry.Index
-				j.w.send(func() {
+				word := func() {
 					if r.attached && index <= lastIndex(r.log) {
 						j.w.s.Appended(session, index)
 					}
-				})
+				}
+				if len(r.words) > 0 || j.w.pick(3, "the word") == 0 {
+					r.words = append(r.words, word)
+					continue
+				}
+				j.w.send(word)
 			}
 		}
 	}
@@ -226,9 +252,11 @@ func (r *simRank) append(e Entry) {
 func (j *job) ask(phase string, call func(Ticket), then func(any, error)) {
 	j.phase = phase
 	life := j.life
+	j.calls++
+	asked := j.calls
 	j.waiting = func() {
 		j.w.ask(call, func(v any, err error) {
-			if j.life != life {
+			if j.life != life || j.calls != asked {
 				return
 			}
 			j.w.trace("%s: %+v %v", phase, v, err)
@@ -250,7 +278,7 @@ func (j *job) ready() bool {
 
 // step does the next thing of the training loop, unless an answer is awaited.
 func (j *job) step() {
-	if !j.ready() || j.waiting != nil || j.finished {
+	if !j.ready() || j.waiting != nil || j.finished || j.w.s.Deciding() {
 		return
 	}
 	if j.next == nil {

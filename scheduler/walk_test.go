@@ -295,7 +295,7 @@ func (w *world) act() {
 }
 
 func (w *world) fault() {
-	switch w.pick(14, "fault") {
+	switch w.pick(15, "fault") {
 	case 0, 1:
 		if len(w.workers) < 4 {
 			w.addWorker()
@@ -328,6 +328,8 @@ func (w *world) fault() {
 		w.loseOwner()
 	case 11:
 		w.job.lose(w.pick(2, "rank"))
+	case 12:
+		w.job.loseSidecar()
 	default:
 		w.job.attach()
 	}

@@ -107,7 +107,33 @@ func (j *job) publish() {
 	if j.ahead == nil && w.pick(3, "prefetch") == 0 && w.cfg.Prefetch >= 0 {
 		j.prefetch()
 	}
+	if j.sizes == 1 && w.pick(2, "alone") == 0 {
+		j.next = j.commitAlone
+		return
+	}
 	j.next = func() { j.admit(0) }
+}
+
+// commitAlone is admission and commit in one; the entry in the log is the answer, or what comes of the call.
+func (j *job) commitAlone() {
+	admission := j.lease.Admission
+	proof := AdmitRequest{Admission: admission, Digest: j.pub.Digest, Role: "actor", Generation: j.generation, Session: j.holder()}
+	j.alone = admission
+	j.ask("commit", func(t Ticket) { j.w.s.CommitAdmitted(t, proof) }, func(v any, err error) {
+		j.alone = 0
+		j.committed(admission, v, err)
+	})
+}
+
+// decided trains on what the only rank's log has decided.
+func (j *job) decided(admission uint64) {
+	if admission == 0 || j.alone != admission {
+		return
+	}
+	j.w.trace("decided %d", admission)
+	j.calls++
+	j.alone, j.waiting = 0, nil
+	j.train(j.lease.Groups)
 }
 
 // prefetch takes the next rollout while this one is open.
@@ -144,18 +170,19 @@ func (j *job) admit(i int) {
 
 func (j *job) commit() {
 	admission := j.lease.Admission
-	groups := j.lease.Groups
-	j.ask("commit", func(t Ticket) { j.w.s.Commit(t, admission) }, func(v any, err error) {
-		if err != nil {
-			require.NotErrorIs(j.w.t, err, leases.ErrNotAdmitted, "%v", err)
-			status, e := j.w.s.LeaseStatus(admission)
-			require.False(j.w.t, e == nil && status.State == LeaseCommitted, "a commit that failed counts: %v", err)
-			j.next = func() { j.giveUp("commit failed") }
-			return
-		}
-		require.Equal(j.w.t, LeaseCommitted, v.(LeaseStatus).State)
-		j.train(groups)
-	})
+	j.ask("commit", func(t Ticket) { j.w.s.Commit(t, admission) }, func(v any, err error) { j.committed(admission, v, err) })
+}
+
+func (j *job) committed(admission uint64, v any, err error) {
+	if err != nil {
+		require.NotErrorIs(j.w.t, err, leases.ErrNotAdmitted, "%v", err)
+		status, e := j.w.s.LeaseStatus(admission)
+		require.False(j.w.t, e == nil && status.State == LeaseCommitted, "a commit that failed counts: %v", err)
+		j.next = func() { j.giveUp("commit failed") }
+		return
+	}
+	require.Equal(j.w.t, LeaseCommitted, v.(LeaseStatus).State)
+	j.train(j.lease.Groups)
 }
 
 func (j *job) train(groups []LeasedGroup) {
@@ -240,7 +267,7 @@ func (j *job) rebroadcast() bool {
 
 // nudge rebroadcasts while a take waits, as another thread of the job does when engines have joined.
 func (j *job) nudge() {
-	if st := j.w.s.Stats(); !j.ready() || j.phase != "take" && j.phase != "discard" || j.waiting == nil || st.Unconfirmed == 0 || st.Holds > 0 {
+	if st := j.w.s.Stats(); !j.ready() || j.w.s.Deciding() || j.phase != "take" && j.phase != "discard" || j.waiting == nil || st.Unconfirmed == 0 || st.Holds > 0 {
 		return
 	}
 	j.w.ask(func(t Ticket) { j.w.s.Rebroadcast(t, j.holder()) }, func(v any, err error) {

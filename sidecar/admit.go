@@ -56,24 +56,31 @@ func (m *member) admit(frame *wire.Frame, admit *wire.Admit) {
 // hold fetches a shard and tells the owner that this rank has it; then runs in the loop and owns the descriptors.
 func (m *member) hold(admit *wire.Admit, shard *wire.Shard, then func(ids []*wire.SegmentId, fds []int, err error)) {
 	publication := admit.GetPublication()
-	go func() {
-		ids, fds, err := m.p.fetchShard(m.join.GetRun().GetToken(), publication, shard)
-		if !m.p.loop.post(func() {
-			if err != nil {
+	m.fetching(publication, shard, func(ids []*wire.SegmentId, fds []int, err error) {
+		if err != nil {
+			then(nil, nil, err)
+			return
+		}
+		proof := &wire.Admit{
+			Publication: &wire.Publication{Admission: publication.GetAdmission(), Rollout: publication.GetRollout(), Digest: publication.GetDigest()},
+			Shard:       admit.GetShard(), Role: admit.GetRole(), Rank: admit.GetRank(), Generation: admit.GetGeneration(),
+		}
+		m.ask(&wire.Frame{Body: &wire.Frame_Admit{Admit: proof}}, func(answer *wire.Frame) {
+			if err := bridge.FromWire(answer.GetError()); err != nil {
+				bridge.CloseDescriptors(fds)
 				then(nil, nil, err)
 				return
 			}
-			proof := proto.CloneOf(admit)
-			proof.Publication = &wire.Publication{Admission: publication.GetAdmission(), Rollout: publication.GetRollout(), Digest: publication.GetDigest()}
-			m.ask(&wire.Frame{Body: &wire.Frame_Admit{Admit: proof}}, func(answer *wire.Frame) {
-				if err := bridge.FromWire(answer.GetError()); err != nil {
-					bridge.CloseDescriptors(fds)
-					then(nil, nil, err)
-					return
-				}
-				then(ids, fds, nil)
-			})
-		}) {
+			then(ids, fds, nil)
+		})
+	})
+}
+
+// fetching gets a shard outside the loop; then runs in the loop and owns the descriptors.
+func (m *member) fetching(publication *wire.Publication, shard *wire.Shard, then func(ids []*wire.SegmentId, fds []int, err error)) {
+	go func() {
+		ids, fds, err := m.p.fetchShard(m.join.GetRun().GetToken(), publication, shard)
+		if !m.p.loop.post(func() { then(ids, fds, err) }) {
 			bridge.CloseDescriptors(fds)
 		}
 	}()

@@ -31,7 +31,7 @@ func (o *owner) carryOut(effects []scheduler.Effect) {
 			o.push(e.Session, &wire.Frame{Body: &wire.Frame_Cancel{Cancel: &wire.Cancel{Receipts: []*wire.Receipt{fromReceipt(e.Receipt)}}}})
 		case scheduler.Append:
 			// The entry's index is the question's id, so the answer says which entry is there.
-			frame := &wire.Frame{Id: e.Entry.Index, Body: &wire.Frame_Append{Append: &wire.Append{Entry: &wire.Entry{Index: e.Entry.Index, Data: e.Entry.Bytes}}}}
+			frame := &wire.Frame{Id: e.Entry.Index, Body: &wire.Frame_Append{Append: &wire.Append{Entry: &wire.Entry{Index: e.Entry.Index, Data: e.Entry.Bytes}, Decides: e.Decides}}}
 			o.pushAll(e.Sessions, frame)
 		case scheduler.SetBase:
 			o.pushAll(e.Sessions, &wire.Frame{Body: &wire.Frame_SetBase{SetBase: &wire.SetBase{Index: e.Index, Base: e.State}}})

@@ -20,9 +20,13 @@ type publication struct {
 	ledger [32]byte
 }
 
-func (o *owner) take(a *attached, rollout int64, reply reply) {
+func (o *owner) take(a *attached, take *wire.Take, reply reply) {
+	rollout := take.GetRollout()
 	key := takeKey{a.session, rollout}
 	then := o.leased(reply)
+	if take.GetAlone() != nil {
+		then = o.leasedAlone(take.GetAlone(), reply)
+	}
 	ticket := o.ticket(func(value any, err error) {
 		delete(o.takes, key)
 		then(value, err)
@@ -46,6 +50,41 @@ func (o *owner) leased(reply reply) func(value any, err error) {
 				Group: group.Receipt.Group, Attempt: group.Receipt.Attempt, Row: o.source.Row(group.Receipt.Group), Locator: data.locator, Summary: data.summary, Staleness: lease.Announced - group.MinVersion,
 			})
 		}
+		reply(&wire.Frame{Body: &wire.Frame_Lease{Lease: out}}, nil)
+	}
+}
+
+// leasedAlone publishes a lease to one rank and answers with what that needs to fetch the rows; it knows what it publishes, so
+// the ledger's own digest names the publication.
+func (o *owner) leasedAlone(alone *wire.Alone, reply reply) func(value any, err error) {
+	return func(value any, err error) {
+		if err != nil {
+			reply(nil, err)
+			return
+		}
+		lease := value.(scheduler.Lease)
+		out := &wire.Lease{
+			Admission: lease.Admission, Rollout: lease.Rollout, Short: lease.Short, Endpoints: o.endpoints(lease.Groups),
+			Groups: make([]*wire.LeasedGroup, len(lease.Groups)),
+		}
+		groups := make([]wire.LeasedGroup, len(lease.Groups)) // one allocation for all
+		shard := make([]scheduler.RowRange, len(lease.Groups))
+		for i, group := range lease.Groups {
+			shard[i] = scheduler.RowRange{Group: group.Receipt.Group, Handle: group.Handle, Rows: group.Samples}
+			out.Groups[i] = &groups[i]
+			groups[i].Group, groups[i].Attempt, groups[i].Locator = group.Receipt.Group, group.Receipt.Attempt, o.data[group.Handle].locator
+		}
+		published, err := o.scheduler.Publish(lease.Admission, scheduler.PublishRequest{
+			Shards: [][]scheduler.RowRange{shard}, Roles: []scheduler.RoleSize{{Role: alone.GetRole(), WorldSize: 1}}, Generation: int64(alone.GetGeneration()),
+		})
+		if err != nil {
+			// It is nobody's: the caller asks again, as when a lease is revoked on the way to him.
+			_, _ = o.scheduler.Rollback(lease.Admission, err.Error())
+			reply(nil, err)
+			return
+		}
+		out.Published = published.Digest[:]
+		o.publications[lease.Admission] = &publication{digest: out.GetPublished(), ledger: published.Digest}
 		reply(&wire.Frame{Body: &wire.Frame_Lease{Lease: out}}, nil)
 	}
 }
@@ -125,18 +164,35 @@ func (o *owner) find(locator *wire.Locator) (leases.Handle, int64, bool) {
 
 func (o *owner) admit(a *attached, admit *wire.Admit) error {
 	admission := admit.GetPublication().GetAdmission()
-	known := o.publications[admission]
-	if known == nil {
+	if o.publications[admission] == nil {
 		if _, err := o.scheduler.LeaseStatus(admission); err != nil {
 			return err
 		}
 		return fmt.Errorf("%w: admission %d is not published in this term; publish it again or take the rollout again", leases.ErrStale, admission)
 	}
-	digest := known.ledger
-	if !bytes.Equal(known.digest, admit.GetPublication().GetDigest()) {
-		digest = [32]byte{} // the ledger refuses it and says what it expected
+	return o.scheduler.Admit(o.proof(a, admit))
+}
+
+// proof translates a rank's word that it holds what was published.
+func (o *owner) proof(a *attached, admit *wire.Admit) scheduler.AdmitRequest {
+	admission := admit.GetPublication().GetAdmission()
+	var digest [32]byte // one that nothing has: the ledger refuses it and says what it expected
+	if known := o.publications[admission]; known != nil && bytes.Equal(known.digest, admit.GetPublication().GetDigest()) {
+		digest = known.ledger
 	}
-	return o.scheduler.Admit(scheduler.AdmitRequest{
+	return scheduler.AdmitRequest{
 		Admission: admission, Digest: digest, Role: admit.GetRole(), Rank: int(admit.GetRank()), Generation: int64(admit.GetGeneration()), Session: a.session,
+	}
+}
+
+func (o *owner) commit(a *attached, commit *wire.Commit, reply reply) {
+	ticket := o.ticket(func(value any, err error) {
+		status, _ := value.(scheduler.LeaseStatus)
+		reply(fromStatus(status), err)
 	})
+	if admit := commit.GetAdmit(); admit != nil {
+		o.scheduler.CommitAdmitted(ticket, o.proof(a, admit))
+		return
+	}
+	o.scheduler.Commit(ticket, commit.GetAdmission())
 }

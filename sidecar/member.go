@@ -36,12 +36,14 @@ type member struct {
 	joining   *wire.Frame // the shim's Join until it was answered
 	asked     uint64
 	questions map[uint64]*question
-	retry     *backoff.ExponentialBackOff
-	lostSince time.Time
-	warned    bool  // that the owner is missed
-	ended     error // set once: nothing works any more
-	stopped   context.Context
-	stop      context.CancelFunc
+	// committing answers commits of this rank alone, by admission, when the entry has come before the owner's answer.
+	committing map[uint64]func()
+	retry      *backoff.ExponentialBackOff
+	lostSince  time.Time
+	warned     bool  // that the owner is missed
+	ended      error // set once: nothing works any more
+	stopped    context.Context
+	stop       context.CancelFunc
 
 	work    *work    // workers
 	trainer *rankLog // trainers
@@ -72,7 +74,7 @@ func (p *Process) join(frame *wire.Frame, join *wire.Join) {
 		return
 	}
 	p.lastMid++
-	m := &member{p: p, id: p.lastMid, session: binary.LittleEndian.Uint64(random[:]) | 1, join: join, joining: frame, questions: map[uint64]*question{}, term: &wire.Term{}}
+	m := &member{p: p, id: p.lastMid, session: binary.LittleEndian.Uint64(random[:]) | 1, join: join, joining: frame, questions: map[uint64]*question{}, committing: map[uint64]func(){}, term: &wire.Term{}}
 	m.stopped, m.stop = context.WithCancel(context.Background())
 	m.retry = backoff.NewExponentialBackOff(backoff.WithInitialInterval(50*time.Millisecond), backoff.WithMaxInterval(2*time.Second), backoff.WithMaxElapsedTime(0))
 	join.Session = m.session
@@ -290,11 +292,11 @@ func (m *member) leave() {
 	m.stop()
 }
 
-// ask puts a question to the owner; answer runs in the loop, once.
-func (m *member) ask(frame *wire.Frame, answer func(*wire.Frame)) {
+// ask puts a question to the owner; answer runs in the loop, once. The id is 0 when it has run already: the member has ended.
+func (m *member) ask(frame *wire.Frame, answer func(*wire.Frame)) (id uint64) {
 	if m.ended != nil {
 		answer(&wire.Frame{Answer: true, Error: bridge.ToWire(m.ended)})
-		return
+		return 0
 	}
 	m.asked++
 	frame.Id, frame.Member = m.asked, 0
@@ -302,6 +304,7 @@ func (m *member) ask(frame *wire.Frame, answer func(*wire.Frame)) {
 	if m.link != nil {
 		m.link.out.put(frame)
 	}
+	return m.asked
 }
 
 // forward puts the shim's question to the owner and the answer back.
@@ -336,6 +339,7 @@ func (m *member) fromOwner(l *link, frame *wire.Frame) {
 	case *wire.Frame_Append:
 		m.trainer.append(body.Append.GetEntry())
 		m.link.out.put(&wire.Frame{Id: frame.GetId(), Answer: true, Body: &wire.Frame_Done{Done: &wire.Done{}}})
+		m.decided(body.Append.GetDecides())
 	case *wire.Frame_SetBase:
 		m.trainer.setBase(body.SetBase)
 	case *wire.Frame_Committed:

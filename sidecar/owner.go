@@ -42,6 +42,7 @@ type owner struct {
 	lastHandle   leases.Handle
 	publications map[uint64]*publication
 	readies      []func()    // wait until the base is known
+	delayed      []func()    // questions that wait for a commit's rank: speaksOfCommits
 	over         atomic.Bool // the run has ended; read by the Process's loop
 }
 
@@ -133,12 +134,27 @@ func (o *owner) stop() {
 // settle follows every batch of events: time first moves here, so that what members said counts before what a timer would do.
 func (o *owner) settle() time.Duration {
 	o.scheduler.Advance(time.Since(o.started))
-	o.carryOut(o.scheduler.Effects())
+	o.carryOutAll()
+	for len(o.delayed) > 0 && !o.scheduler.Deciding() {
+		delayed := o.delayed
+		o.delayed = nil
+		for _, question := range delayed {
+			question() // which may begin something, and then the rest waits again
+		}
+		o.carryOutAll()
+	}
 	at, ok := o.scheduler.NextTimer()
 	if !ok {
 		return 0
 	}
 	return max(at-time.Since(o.started), time.Millisecond)
+}
+
+// carryOutAll carries effects out until there are none: carrying one out may make others.
+func (o *owner) carryOutAll() {
+	for effects := o.scheduler.Effects(); len(effects) > 0; effects = o.scheduler.Effects() {
+		o.carryOut(effects)
+	}
 }
 
 // accept serves one member's stream.

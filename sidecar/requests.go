@@ -21,6 +21,10 @@ func (o *owner) event(a *attached, frame *wire.Frame) {
 		}
 		return
 	}
+	if speaksOfCommits(frame) && o.scheduler.Deciding() {
+		o.delayed = append(o.delayed, func() { o.event(a, frame) })
+		return
+	}
 	reply := func(body *wire.Frame, err error) {
 		if body == nil {
 			body = &wire.Frame{Body: &wire.Frame_Done{Done: &wire.Done{}}}
@@ -43,7 +47,7 @@ func (o *owner) event(a *attached, frame *wire.Frame) {
 	case *wire.Frame_Drain:
 		reply(nil, s.Drain(a.session))
 	case *wire.Frame_Take:
-		o.take(a, body.Take.GetRollout(), reply)
+		o.take(a, body.Take, reply)
 	case *wire.Frame_CancelTake:
 		if ticket, ok := o.takes[takeKey{a.session, body.CancelTake.GetRollout()}]; ok {
 			s.CancelTake(ticket)
@@ -56,10 +60,7 @@ func (o *owner) event(a *attached, frame *wire.Frame) {
 	case *wire.Frame_Admit:
 		reply(nil, o.admit(a, body.Admit))
 	case *wire.Frame_Commit:
-		s.Commit(o.ticket(func(value any, err error) {
-			status, _ := value.(scheduler.LeaseStatus)
-			reply(fromStatus(status), err)
-		}), body.Commit.GetAdmission())
+		o.commit(a, body.Commit, reply)
 	case *wire.Frame_Rollback:
 		status, err := s.Rollback(body.Rollback.GetAdmission(), body.Rollback.GetReason())
 		reply(fromStatus(status), err)
@@ -116,6 +117,18 @@ func (o *owner) event(a *attached, frame *wire.Frame) {
 		}), body.Close.GetForce())
 	default:
 		reply(nil, fmt.Errorf("%w: an owner does not take %T", leases.ErrRefused, body))
+	}
+}
+
+// speaksOfCommits are the questions whose answers depend on what is committed, or that change it: they wait while a rank may know
+// of a commit that the scheduler has not been told of (scheduler.Deciding).
+func speaksOfCommits(frame *wire.Frame) bool {
+	switch frame.GetBody().(type) {
+	case *wire.Frame_GetState, *wire.Frame_Saved, *wire.Frame_Rewind, *wire.Frame_BeginUpdate, *wire.Frame_UndoUpdate,
+		*wire.Frame_Rollback, *wire.Frame_LeaseStatus, *wire.Frame_GetStats, *wire.Frame_GetMetrics, *wire.Frame_Close:
+		return true
+	default:
+		return false
 	}
 }
 

@@ -3893,8 +3893,10 @@ func (x *Release) GetExecutions() []uint64 {
 }
 
 type Take struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Rollout       int64                  `protobuf:"varint,1,opt,name=rollout,proto3" json:"rollout,omitempty"`
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Rollout int64                  `protobuf:"varint,1,opt,name=rollout,proto3" json:"rollout,omitempty"`
+	// Set: the lease is published at once, as one shard to one rank.
+	Alone         *Alone `protobuf:"bytes,110,opt,name=alone,proto3" json:"alone,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3936,6 +3938,66 @@ func (x *Take) GetRollout() int64 {
 	return 0
 }
 
+func (x *Take) GetAlone() *Alone {
+	if x != nil {
+		return x.Alone
+	}
+	return nil
+}
+
+// A cohort of one rank.
+type Alone struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Role          string                 `protobuf:"bytes,1,opt,name=role,proto3" json:"role,omitempty"`
+	Generation    uint64                 `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Alone) Reset() {
+	*x = Alone{}
+	mi := &file_outrider_proto_msgTypes[46]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Alone) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Alone) ProtoMessage() {}
+
+func (x *Alone) ProtoReflect() protoreflect.Message {
+	mi := &file_outrider_proto_msgTypes[46]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Alone.ProtoReflect.Descriptor instead.
+func (*Alone) Descriptor() ([]byte, []int) {
+	return file_outrider_proto_rawDescGZIP(), []int{46}
+}
+
+func (x *Alone) GetRole() string {
+	if x != nil {
+		return x.Role
+	}
+	return ""
+}
+
+func (x *Alone) GetGeneration() uint64 {
+	if x != nil {
+		return x.Generation
+	}
+	return 0
+}
+
 type CancelTake struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Rollout       int64                  `protobuf:"varint,1,opt,name=rollout,proto3" json:"rollout,omitempty"`
@@ -3945,7 +4007,7 @@ type CancelTake struct {
 
 func (x *CancelTake) Reset() {
 	*x = CancelTake{}
-	mi := &file_outrider_proto_msgTypes[46]
+	mi := &file_outrider_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3957,7 +4019,7 @@ func (x *CancelTake) String() string {
 func (*CancelTake) ProtoMessage() {}
 
 func (x *CancelTake) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[46]
+	mi := &file_outrider_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3970,7 +4032,7 @@ func (x *CancelTake) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelTake.ProtoReflect.Descriptor instead.
 func (*CancelTake) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{46}
+	return file_outrider_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *CancelTake) GetRollout() int64 {
@@ -3994,7 +4056,7 @@ type LeasedGroup struct {
 
 func (x *LeasedGroup) Reset() {
 	*x = LeasedGroup{}
-	mi := &file_outrider_proto_msgTypes[47]
+	mi := &file_outrider_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4006,7 +4068,7 @@ func (x *LeasedGroup) String() string {
 func (*LeasedGroup) ProtoMessage() {}
 
 func (x *LeasedGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[47]
+	mi := &file_outrider_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4019,7 +4081,7 @@ func (x *LeasedGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeasedGroup.ProtoReflect.Descriptor instead.
 func (*LeasedGroup) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{47}
+	return file_outrider_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *LeasedGroup) GetGroup() int64 {
@@ -4065,19 +4127,21 @@ func (x *LeasedGroup) GetStaleness() int64 {
 }
 
 type Lease struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Admission     uint64                 `protobuf:"varint,1,opt,name=admission,proto3" json:"admission,omitempty"`
-	Rollout       int64                  `protobuf:"varint,2,opt,name=rollout,proto3" json:"rollout,omitempty"`
-	Short         bool                   `protobuf:"varint,3,opt,name=short,proto3" json:"short,omitempty"`
-	Groups        []*LeasedGroup         `protobuf:"bytes,4,rep,name=groups,proto3" json:"groups,omitempty"`
-	Endpoints     []*Endpoint            `protobuf:"bytes,5,rep,name=endpoints,proto3" json:"endpoints,omitempty"`
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Admission uint64                 `protobuf:"varint,1,opt,name=admission,proto3" json:"admission,omitempty"`
+	Rollout   int64                  `protobuf:"varint,2,opt,name=rollout,proto3" json:"rollout,omitempty"`
+	Short     bool                   `protobuf:"varint,3,opt,name=short,proto3" json:"short,omitempty"`
+	Groups    []*LeasedGroup         `protobuf:"bytes,4,rep,name=groups,proto3" json:"groups,omitempty"`
+	Endpoints []*Endpoint            `protobuf:"bytes,5,rep,name=endpoints,proto3" json:"endpoints,omitempty"`
+	// Answer to a Take with `alone`: the digest of its publication, and groups without summaries.
+	Published     []byte `protobuf:"bytes,110,opt,name=published,proto3" json:"published,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Lease) Reset() {
 	*x = Lease{}
-	mi := &file_outrider_proto_msgTypes[48]
+	mi := &file_outrider_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4089,7 +4153,7 @@ func (x *Lease) String() string {
 func (*Lease) ProtoMessage() {}
 
 func (x *Lease) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[48]
+	mi := &file_outrider_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4102,7 +4166,7 @@ func (x *Lease) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lease.ProtoReflect.Descriptor instead.
 func (*Lease) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{48}
+	return file_outrider_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Lease) GetAdmission() uint64 {
@@ -4140,6 +4204,13 @@ func (x *Lease) GetEndpoints() []*Endpoint {
 	return nil
 }
 
+func (x *Lease) GetPublished() []byte {
+	if x != nil {
+		return x.Published
+	}
+	return nil
+}
+
 // Parallel lists: each locator is some rows of one group.
 type Shard struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -4152,7 +4223,7 @@ type Shard struct {
 
 func (x *Shard) Reset() {
 	*x = Shard{}
-	mi := &file_outrider_proto_msgTypes[49]
+	mi := &file_outrider_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4164,7 +4235,7 @@ func (x *Shard) String() string {
 func (*Shard) ProtoMessage() {}
 
 func (x *Shard) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[49]
+	mi := &file_outrider_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4177,7 +4248,7 @@ func (x *Shard) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Shard.ProtoReflect.Descriptor instead.
 func (*Shard) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{49}
+	return file_outrider_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Shard) GetLocators() []*Locator {
@@ -4213,7 +4284,7 @@ type Publish struct {
 
 func (x *Publish) Reset() {
 	*x = Publish{}
-	mi := &file_outrider_proto_msgTypes[50]
+	mi := &file_outrider_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4225,7 +4296,7 @@ func (x *Publish) String() string {
 func (*Publish) ProtoMessage() {}
 
 func (x *Publish) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[50]
+	mi := &file_outrider_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4238,7 +4309,7 @@ func (x *Publish) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Publish.ProtoReflect.Descriptor instead.
 func (*Publish) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{50}
+	return file_outrider_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Publish) GetAdmission() uint64 {
@@ -4287,7 +4358,7 @@ type Publication struct {
 
 func (x *Publication) Reset() {
 	*x = Publication{}
-	mi := &file_outrider_proto_msgTypes[51]
+	mi := &file_outrider_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4299,7 +4370,7 @@ func (x *Publication) String() string {
 func (*Publication) ProtoMessage() {}
 
 func (x *Publication) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[51]
+	mi := &file_outrider_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4312,7 +4383,7 @@ func (x *Publication) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Publication.ProtoReflect.Descriptor instead.
 func (*Publication) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{51}
+	return file_outrider_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Publication) GetAdmission() uint64 {
@@ -4392,7 +4463,7 @@ type Admit struct {
 
 func (x *Admit) Reset() {
 	*x = Admit{}
-	mi := &file_outrider_proto_msgTypes[52]
+	mi := &file_outrider_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4404,7 +4475,7 @@ func (x *Admit) String() string {
 func (*Admit) ProtoMessage() {}
 
 func (x *Admit) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[52]
+	mi := &file_outrider_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4417,7 +4488,7 @@ func (x *Admit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Admit.ProtoReflect.Descriptor instead.
 func (*Admit) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{52}
+	return file_outrider_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Admit) GetPublication() *Publication {
@@ -4471,7 +4542,7 @@ type Admitted struct {
 
 func (x *Admitted) Reset() {
 	*x = Admitted{}
-	mi := &file_outrider_proto_msgTypes[53]
+	mi := &file_outrider_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4483,7 +4554,7 @@ func (x *Admitted) String() string {
 func (*Admitted) ProtoMessage() {}
 
 func (x *Admitted) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[53]
+	mi := &file_outrider_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4496,7 +4567,7 @@ func (x *Admitted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Admitted.ProtoReflect.Descriptor instead.
 func (*Admitted) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{53}
+	return file_outrider_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Admitted) GetSegments() []*SegmentId {
@@ -4552,7 +4623,7 @@ type Next struct {
 
 func (x *Next) Reset() {
 	*x = Next{}
-	mi := &file_outrider_proto_msgTypes[54]
+	mi := &file_outrider_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4564,7 +4635,7 @@ func (x *Next) String() string {
 func (*Next) ProtoMessage() {}
 
 func (x *Next) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[54]
+	mi := &file_outrider_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4577,7 +4648,7 @@ func (x *Next) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Next.ProtoReflect.Descriptor instead.
 func (*Next) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{54}
+	return file_outrider_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *Next) GetRollout() int64 {
@@ -4588,15 +4659,17 @@ func (x *Next) GetRollout() int64 {
 }
 
 type Commit struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Admission     uint64                 `protobuf:"varint,1,opt,name=admission,proto3" json:"admission,omitempty"`
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Admission uint64                 `protobuf:"varint,1,opt,name=admission,proto3" json:"admission,omitempty"`
+	// Set: the only rank's proof that it holds its shard comes with the commit, which may then be answered by the Append itself.
+	Admit         *Admit `protobuf:"bytes,110,opt,name=admit,proto3" json:"admit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Commit) Reset() {
 	*x = Commit{}
-	mi := &file_outrider_proto_msgTypes[55]
+	mi := &file_outrider_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4608,7 +4681,7 @@ func (x *Commit) String() string {
 func (*Commit) ProtoMessage() {}
 
 func (x *Commit) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[55]
+	mi := &file_outrider_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4621,7 +4694,7 @@ func (x *Commit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Commit.ProtoReflect.Descriptor instead.
 func (*Commit) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{55}
+	return file_outrider_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Commit) GetAdmission() uint64 {
@@ -4629,6 +4702,13 @@ func (x *Commit) GetAdmission() uint64 {
 		return x.Admission
 	}
 	return 0
+}
+
+func (x *Commit) GetAdmit() *Admit {
+	if x != nil {
+		return x.Admit
+	}
+	return nil
 }
 
 type Rollback struct {
@@ -4641,7 +4721,7 @@ type Rollback struct {
 
 func (x *Rollback) Reset() {
 	*x = Rollback{}
-	mi := &file_outrider_proto_msgTypes[56]
+	mi := &file_outrider_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4653,7 +4733,7 @@ func (x *Rollback) String() string {
 func (*Rollback) ProtoMessage() {}
 
 func (x *Rollback) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[56]
+	mi := &file_outrider_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4666,7 +4746,7 @@ func (x *Rollback) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rollback.ProtoReflect.Descriptor instead.
 func (*Rollback) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{56}
+	return file_outrider_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Rollback) GetAdmission() uint64 {
@@ -4692,7 +4772,7 @@ type LeaseStatus struct {
 
 func (x *LeaseStatus) Reset() {
 	*x = LeaseStatus{}
-	mi := &file_outrider_proto_msgTypes[57]
+	mi := &file_outrider_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4704,7 +4784,7 @@ func (x *LeaseStatus) String() string {
 func (*LeaseStatus) ProtoMessage() {}
 
 func (x *LeaseStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[57]
+	mi := &file_outrider_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4717,7 +4797,7 @@ func (x *LeaseStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaseStatus.ProtoReflect.Descriptor instead.
 func (*LeaseStatus) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{57}
+	return file_outrider_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *LeaseStatus) GetAdmission() uint64 {
@@ -4739,7 +4819,7 @@ type Settled struct {
 
 func (x *Settled) Reset() {
 	*x = Settled{}
-	mi := &file_outrider_proto_msgTypes[58]
+	mi := &file_outrider_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4751,7 +4831,7 @@ func (x *Settled) String() string {
 func (*Settled) ProtoMessage() {}
 
 func (x *Settled) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[58]
+	mi := &file_outrider_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4764,7 +4844,7 @@ func (x *Settled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Settled.ProtoReflect.Descriptor instead.
 func (*Settled) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{58}
+	return file_outrider_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *Settled) GetAdmission() uint64 {
@@ -4806,7 +4886,7 @@ type DiscardGroups struct {
 
 func (x *DiscardGroups) Reset() {
 	*x = DiscardGroups{}
-	mi := &file_outrider_proto_msgTypes[59]
+	mi := &file_outrider_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4818,7 +4898,7 @@ func (x *DiscardGroups) String() string {
 func (*DiscardGroups) ProtoMessage() {}
 
 func (x *DiscardGroups) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[59]
+	mi := &file_outrider_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4831,7 +4911,7 @@ func (x *DiscardGroups) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiscardGroups.ProtoReflect.Descriptor instead.
 func (*DiscardGroups) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{59}
+	return file_outrider_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *DiscardGroups) GetAdmission() uint64 {
@@ -4865,7 +4945,7 @@ type Entry struct {
 
 func (x *Entry) Reset() {
 	*x = Entry{}
-	mi := &file_outrider_proto_msgTypes[60]
+	mi := &file_outrider_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4877,7 +4957,7 @@ func (x *Entry) String() string {
 func (*Entry) ProtoMessage() {}
 
 func (x *Entry) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[60]
+	mi := &file_outrider_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4890,7 +4970,7 @@ func (x *Entry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Entry.ProtoReflect.Descriptor instead.
 func (*Entry) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{60}
+	return file_outrider_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *Entry) GetIndex() uint64 {
@@ -4918,7 +4998,7 @@ type SetBase struct {
 
 func (x *SetBase) Reset() {
 	*x = SetBase{}
-	mi := &file_outrider_proto_msgTypes[61]
+	mi := &file_outrider_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4930,7 +5010,7 @@ func (x *SetBase) String() string {
 func (*SetBase) ProtoMessage() {}
 
 func (x *SetBase) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[61]
+	mi := &file_outrider_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4943,7 +5023,7 @@ func (x *SetBase) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetBase.ProtoReflect.Descriptor instead.
 func (*SetBase) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{61}
+	return file_outrider_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *SetBase) GetIndex() uint64 {
@@ -4961,15 +5041,17 @@ func (x *SetBase) GetBase() []byte {
 }
 
 type Append struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Entry         *Entry                 `protobuf:"bytes,1,opt,name=entry,proto3" json:"entry,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Entry *Entry                 `protobuf:"bytes,1,opt,name=entry,proto3" json:"entry,omitempty"`
+	// Set: the entry commits this admission, and the rank's log alone decides it.
+	Decides       uint64 `protobuf:"varint,110,opt,name=decides,proto3" json:"decides,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Append) Reset() {
 	*x = Append{}
-	mi := &file_outrider_proto_msgTypes[62]
+	mi := &file_outrider_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4981,7 +5063,7 @@ func (x *Append) String() string {
 func (*Append) ProtoMessage() {}
 
 func (x *Append) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[62]
+	mi := &file_outrider_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4994,7 +5076,7 @@ func (x *Append) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Append.ProtoReflect.Descriptor instead.
 func (*Append) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{62}
+	return file_outrider_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *Append) GetEntry() *Entry {
@@ -5002,6 +5084,13 @@ func (x *Append) GetEntry() *Entry {
 		return x.Entry
 	}
 	return nil
+}
+
+func (x *Append) GetDecides() uint64 {
+	if x != nil {
+		return x.Decides
+	}
+	return 0
 }
 
 // The batch is this rank's to train: its parameters will contain the rollout.
@@ -5015,7 +5104,7 @@ type Committed struct {
 
 func (x *Committed) Reset() {
 	*x = Committed{}
-	mi := &file_outrider_proto_msgTypes[63]
+	mi := &file_outrider_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5027,7 +5116,7 @@ func (x *Committed) String() string {
 func (*Committed) ProtoMessage() {}
 
 func (x *Committed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[63]
+	mi := &file_outrider_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5040,7 +5129,7 @@ func (x *Committed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Committed.ProtoReflect.Descriptor instead.
 func (*Committed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{63}
+	return file_outrider_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *Committed) GetAdmission() uint64 {
@@ -5066,7 +5155,7 @@ type GetState struct {
 
 func (x *GetState) Reset() {
 	*x = GetState{}
-	mi := &file_outrider_proto_msgTypes[64]
+	mi := &file_outrider_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5078,7 +5167,7 @@ func (x *GetState) String() string {
 func (*GetState) ProtoMessage() {}
 
 func (x *GetState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[64]
+	mi := &file_outrider_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5091,7 +5180,7 @@ func (x *GetState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetState.ProtoReflect.Descriptor instead.
 func (*GetState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{64}
+	return file_outrider_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *GetState) GetRollout() int64 {
@@ -5110,7 +5199,7 @@ type StateBytes struct {
 
 func (x *StateBytes) Reset() {
 	*x = StateBytes{}
-	mi := &file_outrider_proto_msgTypes[65]
+	mi := &file_outrider_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5122,7 +5211,7 @@ func (x *StateBytes) String() string {
 func (*StateBytes) ProtoMessage() {}
 
 func (x *StateBytes) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[65]
+	mi := &file_outrider_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5135,7 +5224,7 @@ func (x *StateBytes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateBytes.ProtoReflect.Descriptor instead.
 func (*StateBytes) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{65}
+	return file_outrider_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *StateBytes) GetState() []byte {
@@ -5154,7 +5243,7 @@ type Saved struct {
 
 func (x *Saved) Reset() {
 	*x = Saved{}
-	mi := &file_outrider_proto_msgTypes[66]
+	mi := &file_outrider_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5166,7 +5255,7 @@ func (x *Saved) String() string {
 func (*Saved) ProtoMessage() {}
 
 func (x *Saved) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[66]
+	mi := &file_outrider_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5179,7 +5268,7 @@ func (x *Saved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Saved.ProtoReflect.Descriptor instead.
 func (*Saved) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{66}
+	return file_outrider_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *Saved) GetRollout() int64 {
@@ -5198,7 +5287,7 @@ type Rewind struct {
 
 func (x *Rewind) Reset() {
 	*x = Rewind{}
-	mi := &file_outrider_proto_msgTypes[67]
+	mi := &file_outrider_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5210,7 +5299,7 @@ func (x *Rewind) String() string {
 func (*Rewind) ProtoMessage() {}
 
 func (x *Rewind) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[67]
+	mi := &file_outrider_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5223,7 +5312,7 @@ func (x *Rewind) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rewind.ProtoReflect.Descriptor instead.
 func (*Rewind) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{67}
+	return file_outrider_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *Rewind) GetRollout() int64 {
@@ -5244,7 +5333,7 @@ type Rewound struct {
 
 func (x *Rewound) Reset() {
 	*x = Rewound{}
-	mi := &file_outrider_proto_msgTypes[68]
+	mi := &file_outrider_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5256,7 +5345,7 @@ func (x *Rewound) String() string {
 func (*Rewound) ProtoMessage() {}
 
 func (x *Rewound) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[68]
+	mi := &file_outrider_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5269,7 +5358,7 @@ func (x *Rewound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rewound.ProtoReflect.Descriptor instead.
 func (*Rewound) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{68}
+	return file_outrider_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *Rewound) GetRollout() int64 {
@@ -5303,7 +5392,7 @@ type GetStats struct {
 
 func (x *GetStats) Reset() {
 	*x = GetStats{}
-	mi := &file_outrider_proto_msgTypes[69]
+	mi := &file_outrider_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5315,7 +5404,7 @@ func (x *GetStats) String() string {
 func (*GetStats) ProtoMessage() {}
 
 func (x *GetStats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[69]
+	mi := &file_outrider_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5328,7 +5417,7 @@ func (x *GetStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStats.ProtoReflect.Descriptor instead.
 func (*GetStats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{69}
+	return file_outrider_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *GetStats) GetReady() bool {
@@ -5349,7 +5438,7 @@ type Count struct {
 
 func (x *Count) Reset() {
 	*x = Count{}
-	mi := &file_outrider_proto_msgTypes[70]
+	mi := &file_outrider_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5361,7 +5450,7 @@ func (x *Count) String() string {
 func (*Count) ProtoMessage() {}
 
 func (x *Count) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[70]
+	mi := &file_outrider_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5374,7 +5463,7 @@ func (x *Count) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Count.ProtoReflect.Descriptor instead.
 func (*Count) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{70}
+	return file_outrider_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *Count) GetGroups() int64 {
@@ -5413,7 +5502,7 @@ type Books struct {
 
 func (x *Books) Reset() {
 	*x = Books{}
-	mi := &file_outrider_proto_msgTypes[71]
+	mi := &file_outrider_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5425,7 +5514,7 @@ func (x *Books) String() string {
 func (*Books) ProtoMessage() {}
 
 func (x *Books) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[71]
+	mi := &file_outrider_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5438,7 +5527,7 @@ func (x *Books) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Books.ProtoReflect.Descriptor instead.
 func (*Books) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{71}
+	return file_outrider_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *Books) GetReserved() *Count {
@@ -5520,7 +5609,7 @@ type Stats struct {
 
 func (x *Stats) Reset() {
 	*x = Stats{}
-	mi := &file_outrider_proto_msgTypes[72]
+	mi := &file_outrider_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5532,7 +5621,7 @@ func (x *Stats) String() string {
 func (*Stats) ProtoMessage() {}
 
 func (x *Stats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[72]
+	mi := &file_outrider_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5545,7 +5634,7 @@ func (x *Stats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stats.ProtoReflect.Descriptor instead.
 func (*Stats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{72}
+	return file_outrider_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *Stats) GetBooks() *Books {
@@ -5766,7 +5855,7 @@ type MemberStats struct {
 
 func (x *MemberStats) Reset() {
 	*x = MemberStats{}
-	mi := &file_outrider_proto_msgTypes[73]
+	mi := &file_outrider_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5778,7 +5867,7 @@ func (x *MemberStats) String() string {
 func (*MemberStats) ProtoMessage() {}
 
 func (x *MemberStats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[73]
+	mi := &file_outrider_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5791,7 +5880,7 @@ func (x *MemberStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberStats.ProtoReflect.Descriptor instead.
 func (*MemberStats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{73}
+	return file_outrider_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *MemberStats) GetName() string {
@@ -5852,7 +5941,7 @@ type GetMetrics struct {
 
 func (x *GetMetrics) Reset() {
 	*x = GetMetrics{}
-	mi := &file_outrider_proto_msgTypes[74]
+	mi := &file_outrider_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5864,7 +5953,7 @@ func (x *GetMetrics) String() string {
 func (*GetMetrics) ProtoMessage() {}
 
 func (x *GetMetrics) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[74]
+	mi := &file_outrider_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5877,7 +5966,7 @@ func (x *GetMetrics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetMetrics.ProtoReflect.Descriptor instead.
 func (*GetMetrics) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{74}
+	return file_outrider_proto_rawDescGZIP(), []int{75}
 }
 
 type Metrics struct {
@@ -5889,7 +5978,7 @@ type Metrics struct {
 
 func (x *Metrics) Reset() {
 	*x = Metrics{}
-	mi := &file_outrider_proto_msgTypes[75]
+	mi := &file_outrider_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5901,7 +5990,7 @@ func (x *Metrics) String() string {
 func (*Metrics) ProtoMessage() {}
 
 func (x *Metrics) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[75]
+	mi := &file_outrider_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5914,7 +6003,7 @@ func (x *Metrics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Metrics.ProtoReflect.Descriptor instead.
 func (*Metrics) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{75}
+	return file_outrider_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *Metrics) GetText() string {
@@ -5933,7 +6022,7 @@ type Close struct {
 
 func (x *Close) Reset() {
 	*x = Close{}
-	mi := &file_outrider_proto_msgTypes[76]
+	mi := &file_outrider_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5945,7 +6034,7 @@ func (x *Close) String() string {
 func (*Close) ProtoMessage() {}
 
 func (x *Close) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[76]
+	mi := &file_outrider_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5958,7 +6047,7 @@ func (x *Close) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Close.ProtoReflect.Descriptor instead.
 func (*Close) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{76}
+	return file_outrider_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *Close) GetForce() bool {
@@ -5978,7 +6067,7 @@ type Closed struct {
 
 func (x *Closed) Reset() {
 	*x = Closed{}
-	mi := &file_outrider_proto_msgTypes[77]
+	mi := &file_outrider_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5990,7 +6079,7 @@ func (x *Closed) String() string {
 func (*Closed) ProtoMessage() {}
 
 func (x *Closed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[77]
+	mi := &file_outrider_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6003,7 +6092,7 @@ func (x *Closed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Closed.ProtoReflect.Descriptor instead.
 func (*Closed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{77}
+	return file_outrider_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *Closed) GetStats() *Stats {
@@ -6029,7 +6118,7 @@ type Hold struct {
 
 func (x *Hold) Reset() {
 	*x = Hold{}
-	mi := &file_outrider_proto_msgTypes[78]
+	mi := &file_outrider_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6041,7 +6130,7 @@ func (x *Hold) String() string {
 func (*Hold) ProtoMessage() {}
 
 func (x *Hold) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[78]
+	mi := &file_outrider_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6054,7 +6143,7 @@ func (x *Hold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hold.ProtoReflect.Descriptor instead.
 func (*Hold) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{78}
+	return file_outrider_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *Hold) GetReason() string {
@@ -6073,7 +6162,7 @@ type HoldGranted struct {
 
 func (x *HoldGranted) Reset() {
 	*x = HoldGranted{}
-	mi := &file_outrider_proto_msgTypes[79]
+	mi := &file_outrider_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6085,7 +6174,7 @@ func (x *HoldGranted) String() string {
 func (*HoldGranted) ProtoMessage() {}
 
 func (x *HoldGranted) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[79]
+	mi := &file_outrider_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6098,7 +6187,7 @@ func (x *HoldGranted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldGranted.ProtoReflect.Descriptor instead.
 func (*HoldGranted) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{79}
+	return file_outrider_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *HoldGranted) GetHold() uint64 {
@@ -6117,7 +6206,7 @@ type AwaitFrontier struct {
 
 func (x *AwaitFrontier) Reset() {
 	*x = AwaitFrontier{}
-	mi := &file_outrider_proto_msgTypes[80]
+	mi := &file_outrider_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6129,7 +6218,7 @@ func (x *AwaitFrontier) String() string {
 func (*AwaitFrontier) ProtoMessage() {}
 
 func (x *AwaitFrontier) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[80]
+	mi := &file_outrider_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6142,7 +6231,7 @@ func (x *AwaitFrontier) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AwaitFrontier.ProtoReflect.Descriptor instead.
 func (*AwaitFrontier) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{80}
+	return file_outrider_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *AwaitFrontier) GetHold() uint64 {
@@ -6161,7 +6250,7 @@ type ReleaseHold struct {
 
 func (x *ReleaseHold) Reset() {
 	*x = ReleaseHold{}
-	mi := &file_outrider_proto_msgTypes[81]
+	mi := &file_outrider_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6173,7 +6262,7 @@ func (x *ReleaseHold) String() string {
 func (*ReleaseHold) ProtoMessage() {}
 
 func (x *ReleaseHold) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[81]
+	mi := &file_outrider_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6186,7 +6275,7 @@ func (x *ReleaseHold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseHold.ProtoReflect.Descriptor instead.
 func (*ReleaseHold) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{81}
+	return file_outrider_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *ReleaseHold) GetHold() uint64 {
@@ -6207,7 +6296,7 @@ type BeginUpdate struct {
 
 func (x *BeginUpdate) Reset() {
 	*x = BeginUpdate{}
-	mi := &file_outrider_proto_msgTypes[82]
+	mi := &file_outrider_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6219,7 +6308,7 @@ func (x *BeginUpdate) String() string {
 func (*BeginUpdate) ProtoMessage() {}
 
 func (x *BeginUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[82]
+	mi := &file_outrider_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6232,7 +6321,7 @@ func (x *BeginUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginUpdate.ProtoReflect.Descriptor instead.
 func (*BeginUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{82}
+	return file_outrider_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *BeginUpdate) GetVersion() int64 {
@@ -6270,7 +6359,7 @@ type EngineState struct {
 
 func (x *EngineState) Reset() {
 	*x = EngineState{}
-	mi := &file_outrider_proto_msgTypes[83]
+	mi := &file_outrider_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6282,7 +6371,7 @@ func (x *EngineState) String() string {
 func (*EngineState) ProtoMessage() {}
 
 func (x *EngineState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[83]
+	mi := &file_outrider_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6295,7 +6384,7 @@ func (x *EngineState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EngineState.ProtoReflect.Descriptor instead.
 func (*EngineState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{83}
+	return file_outrider_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *EngineState) GetSession() uint64 {
@@ -6355,7 +6444,7 @@ type UpdateState struct {
 
 func (x *UpdateState) Reset() {
 	*x = UpdateState{}
-	mi := &file_outrider_proto_msgTypes[84]
+	mi := &file_outrider_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6367,7 +6456,7 @@ func (x *UpdateState) String() string {
 func (*UpdateState) ProtoMessage() {}
 
 func (x *UpdateState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[84]
+	mi := &file_outrider_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6380,7 +6469,7 @@ func (x *UpdateState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateState.ProtoReflect.Descriptor instead.
 func (*UpdateState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{84}
+	return file_outrider_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *UpdateState) GetHold() uint64 {
@@ -6441,7 +6530,7 @@ type GetUpdate struct {
 
 func (x *GetUpdate) Reset() {
 	*x = GetUpdate{}
-	mi := &file_outrider_proto_msgTypes[85]
+	mi := &file_outrider_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6453,7 +6542,7 @@ func (x *GetUpdate) String() string {
 func (*GetUpdate) ProtoMessage() {}
 
 func (x *GetUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[85]
+	mi := &file_outrider_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6466,7 +6555,7 @@ func (x *GetUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetUpdate.ProtoReflect.Descriptor instead.
 func (*GetUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{85}
+	return file_outrider_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *GetUpdate) GetHold() uint64 {
@@ -6487,7 +6576,7 @@ type RecordUpdate struct {
 
 func (x *RecordUpdate) Reset() {
 	*x = RecordUpdate{}
-	mi := &file_outrider_proto_msgTypes[86]
+	mi := &file_outrider_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6499,7 +6588,7 @@ func (x *RecordUpdate) String() string {
 func (*RecordUpdate) ProtoMessage() {}
 
 func (x *RecordUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[86]
+	mi := &file_outrider_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6512,7 +6601,7 @@ func (x *RecordUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordUpdate.ProtoReflect.Descriptor instead.
 func (*RecordUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{86}
+	return file_outrider_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *RecordUpdate) GetHold() uint64 {
@@ -6539,7 +6628,7 @@ type UndoUpdate struct {
 
 func (x *UndoUpdate) Reset() {
 	*x = UndoUpdate{}
-	mi := &file_outrider_proto_msgTypes[87]
+	mi := &file_outrider_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6551,7 +6640,7 @@ func (x *UndoUpdate) String() string {
 func (*UndoUpdate) ProtoMessage() {}
 
 func (x *UndoUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[87]
+	mi := &file_outrider_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6564,7 +6653,7 @@ func (x *UndoUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoUpdate.ProtoReflect.Descriptor instead.
 func (*UndoUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{87}
+	return file_outrider_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *UndoUpdate) GetHold() uint64 {
@@ -6860,9 +6949,15 @@ const file_outrider_proto_rawDesc = "" +
 	"\aRelease\x12\"\n" +
 	"\n" +
 	"executions\x18\x01 \x03(\x04B\x02\x10\x01R\n" +
-	"executions\" \n" +
+	"executions\"J\n" +
 	"\x04Take\x12\x18\n" +
-	"\arollout\x18\x01 \x01(\x03R\arollout\"&\n" +
+	"\arollout\x18\x01 \x01(\x03R\arollout\x12(\n" +
+	"\x05alone\x18n \x01(\v2\x12.outrider.v1.AloneR\x05alone\";\n" +
+	"\x05Alone\x12\x12\n" +
+	"\x04role\x18\x01 \x01(\tR\x04role\x12\x1e\n" +
+	"\n" +
+	"generation\x18\x02 \x01(\x04R\n" +
+	"generation\"&\n" +
 	"\n" +
 	"CancelTake\x12\x18\n" +
 	"\arollout\x18\x01 \x01(\x03R\arollout\"\xcd\x01\n" +
@@ -6872,13 +6967,14 @@ const file_outrider_proto_rawDesc = "" +
 	"\x03row\x18\x03 \x01(\x03R\x03row\x12.\n" +
 	"\alocator\x18\x04 \x01(\v2\x14.outrider.v1.LocatorR\alocator\x12.\n" +
 	"\asummary\x18\x05 \x01(\v2\x14.outrider.v1.SummaryR\asummary\x12\x1c\n" +
-	"\tstaleness\x18\x06 \x01(\x03R\tstaleness\"\xbc\x01\n" +
+	"\tstaleness\x18\x06 \x01(\x03R\tstaleness\"\xda\x01\n" +
 	"\x05Lease\x12\x1c\n" +
 	"\tadmission\x18\x01 \x01(\x04R\tadmission\x12\x18\n" +
 	"\arollout\x18\x02 \x01(\x03R\arollout\x12\x14\n" +
 	"\x05short\x18\x03 \x01(\bR\x05short\x120\n" +
 	"\x06groups\x18\x04 \x03(\v2\x18.outrider.v1.LeasedGroupR\x06groups\x123\n" +
-	"\tendpoints\x18\x05 \x03(\v2\x15.outrider.v1.EndpointR\tendpoints\"u\n" +
+	"\tendpoints\x18\x05 \x03(\v2\x15.outrider.v1.EndpointR\tendpoints\x12\x1c\n" +
+	"\tpublished\x18n \x01(\fR\tpublished\"u\n" +
 	"\x05Shard\x120\n" +
 	"\blocators\x18\x01 \x03(\v2\x14.outrider.v1.LocatorR\blocators\x12\x1a\n" +
 	"\x06groups\x18\x02 \x03(\x03B\x02\x10\x01R\x06groups\x12\x1e\n" +
@@ -6926,9 +7022,10 @@ const file_outrider_proto_rawDesc = "" +
 	"\tadmission\x18\x05 \x01(\x04R\tadmission\x12\x18\n" +
 	"\arollout\x18\x06 \x01(\x03R\arollout\" \n" +
 	"\x04Next\x12\x18\n" +
-	"\arollout\x18\x01 \x01(\x03R\arollout\"&\n" +
+	"\arollout\x18\x01 \x01(\x03R\arollout\"P\n" +
 	"\x06Commit\x12\x1c\n" +
-	"\tadmission\x18\x01 \x01(\x04R\tadmission\"@\n" +
+	"\tadmission\x18\x01 \x01(\x04R\tadmission\x12(\n" +
+	"\x05admit\x18n \x01(\v2\x12.outrider.v1.AdmitR\x05admit\"@\n" +
 	"\bRollback\x12\x1c\n" +
 	"\tadmission\x18\x01 \x01(\x04R\tadmission\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\"+\n" +
@@ -6948,9 +7045,10 @@ const file_outrider_proto_rawDesc = "" +
 	"\x04data\x18\x02 \x01(\fR\x04data\"3\n" +
 	"\aSetBase\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\x04R\x05index\x12\x12\n" +
-	"\x04base\x18\x02 \x01(\fR\x04base\"2\n" +
+	"\x04base\x18\x02 \x01(\fR\x04base\"L\n" +
 	"\x06Append\x12(\n" +
-	"\x05entry\x18\x01 \x01(\v2\x12.outrider.v1.EntryR\x05entry\"C\n" +
+	"\x05entry\x18\x01 \x01(\v2\x12.outrider.v1.EntryR\x05entry\x12\x18\n" +
+	"\adecides\x18n \x01(\x04R\adecides\"C\n" +
 	"\tCommitted\x12\x1c\n" +
 	"\tadmission\x18\x01 \x01(\x04R\tadmission\x12\x18\n" +
 	"\arollout\x18\x02 \x01(\x03R\arollout\"$\n" +
@@ -7088,7 +7186,7 @@ func file_outrider_proto_rawDescGZIP() []byte {
 	return file_outrider_proto_rawDescData
 }
 
-var file_outrider_proto_msgTypes = make([]protoimpl.MessageInfo, 92)
+var file_outrider_proto_msgTypes = make([]protoimpl.MessageInfo, 93)
 var file_outrider_proto_goTypes = []any{
 	(*Frame)(nil),         // 0: outrider.v1.Frame
 	(*Error)(nil),         // 1: outrider.v1.Error
@@ -7136,52 +7234,53 @@ var file_outrider_proto_goTypes = []any{
 	(*Drain)(nil),         // 43: outrider.v1.Drain
 	(*Release)(nil),       // 44: outrider.v1.Release
 	(*Take)(nil),          // 45: outrider.v1.Take
-	(*CancelTake)(nil),    // 46: outrider.v1.CancelTake
-	(*LeasedGroup)(nil),   // 47: outrider.v1.LeasedGroup
-	(*Lease)(nil),         // 48: outrider.v1.Lease
-	(*Shard)(nil),         // 49: outrider.v1.Shard
-	(*Publish)(nil),       // 50: outrider.v1.Publish
-	(*Publication)(nil),   // 51: outrider.v1.Publication
-	(*Admit)(nil),         // 52: outrider.v1.Admit
-	(*Admitted)(nil),      // 53: outrider.v1.Admitted
-	(*Next)(nil),          // 54: outrider.v1.Next
-	(*Commit)(nil),        // 55: outrider.v1.Commit
-	(*Rollback)(nil),      // 56: outrider.v1.Rollback
-	(*LeaseStatus)(nil),   // 57: outrider.v1.LeaseStatus
-	(*Settled)(nil),       // 58: outrider.v1.Settled
-	(*DiscardGroups)(nil), // 59: outrider.v1.DiscardGroups
-	(*Entry)(nil),         // 60: outrider.v1.Entry
-	(*SetBase)(nil),       // 61: outrider.v1.SetBase
-	(*Append)(nil),        // 62: outrider.v1.Append
-	(*Committed)(nil),     // 63: outrider.v1.Committed
-	(*GetState)(nil),      // 64: outrider.v1.GetState
-	(*StateBytes)(nil),    // 65: outrider.v1.StateBytes
-	(*Saved)(nil),         // 66: outrider.v1.Saved
-	(*Rewind)(nil),        // 67: outrider.v1.Rewind
-	(*Rewound)(nil),       // 68: outrider.v1.Rewound
-	(*GetStats)(nil),      // 69: outrider.v1.GetStats
-	(*Count)(nil),         // 70: outrider.v1.Count
-	(*Books)(nil),         // 71: outrider.v1.Books
-	(*Stats)(nil),         // 72: outrider.v1.Stats
-	(*MemberStats)(nil),   // 73: outrider.v1.MemberStats
-	(*GetMetrics)(nil),    // 74: outrider.v1.GetMetrics
-	(*Metrics)(nil),       // 75: outrider.v1.Metrics
-	(*Close)(nil),         // 76: outrider.v1.Close
-	(*Closed)(nil),        // 77: outrider.v1.Closed
-	(*Hold)(nil),          // 78: outrider.v1.Hold
-	(*HoldGranted)(nil),   // 79: outrider.v1.HoldGranted
-	(*AwaitFrontier)(nil), // 80: outrider.v1.AwaitFrontier
-	(*ReleaseHold)(nil),   // 81: outrider.v1.ReleaseHold
-	(*BeginUpdate)(nil),   // 82: outrider.v1.BeginUpdate
-	(*EngineState)(nil),   // 83: outrider.v1.EngineState
-	(*UpdateState)(nil),   // 84: outrider.v1.UpdateState
-	(*GetUpdate)(nil),     // 85: outrider.v1.GetUpdate
-	(*RecordUpdate)(nil),  // 86: outrider.v1.RecordUpdate
-	(*UndoUpdate)(nil),    // 87: outrider.v1.UndoUpdate
-	nil,                   // 88: outrider.v1.Publish.RolesEntry
-	nil,                   // 89: outrider.v1.Publication.RolesEntry
-	nil,                   // 90: outrider.v1.Books.DiscardedEntry
-	nil,                   // 91: outrider.v1.Books.LiveGroupsEntry
+	(*Alone)(nil),         // 46: outrider.v1.Alone
+	(*CancelTake)(nil),    // 47: outrider.v1.CancelTake
+	(*LeasedGroup)(nil),   // 48: outrider.v1.LeasedGroup
+	(*Lease)(nil),         // 49: outrider.v1.Lease
+	(*Shard)(nil),         // 50: outrider.v1.Shard
+	(*Publish)(nil),       // 51: outrider.v1.Publish
+	(*Publication)(nil),   // 52: outrider.v1.Publication
+	(*Admit)(nil),         // 53: outrider.v1.Admit
+	(*Admitted)(nil),      // 54: outrider.v1.Admitted
+	(*Next)(nil),          // 55: outrider.v1.Next
+	(*Commit)(nil),        // 56: outrider.v1.Commit
+	(*Rollback)(nil),      // 57: outrider.v1.Rollback
+	(*LeaseStatus)(nil),   // 58: outrider.v1.LeaseStatus
+	(*Settled)(nil),       // 59: outrider.v1.Settled
+	(*DiscardGroups)(nil), // 60: outrider.v1.DiscardGroups
+	(*Entry)(nil),         // 61: outrider.v1.Entry
+	(*SetBase)(nil),       // 62: outrider.v1.SetBase
+	(*Append)(nil),        // 63: outrider.v1.Append
+	(*Committed)(nil),     // 64: outrider.v1.Committed
+	(*GetState)(nil),      // 65: outrider.v1.GetState
+	(*StateBytes)(nil),    // 66: outrider.v1.StateBytes
+	(*Saved)(nil),         // 67: outrider.v1.Saved
+	(*Rewind)(nil),        // 68: outrider.v1.Rewind
+	(*Rewound)(nil),       // 69: outrider.v1.Rewound
+	(*GetStats)(nil),      // 70: outrider.v1.GetStats
+	(*Count)(nil),         // 71: outrider.v1.Count
+	(*Books)(nil),         // 72: outrider.v1.Books
+	(*Stats)(nil),         // 73: outrider.v1.Stats
+	(*MemberStats)(nil),   // 74: outrider.v1.MemberStats
+	(*GetMetrics)(nil),    // 75: outrider.v1.GetMetrics
+	(*Metrics)(nil),       // 76: outrider.v1.Metrics
+	(*Close)(nil),         // 77: outrider.v1.Close
+	(*Closed)(nil),        // 78: outrider.v1.Closed
+	(*Hold)(nil),          // 79: outrider.v1.Hold
+	(*HoldGranted)(nil),   // 80: outrider.v1.HoldGranted
+	(*AwaitFrontier)(nil), // 81: outrider.v1.AwaitFrontier
+	(*ReleaseHold)(nil),   // 82: outrider.v1.ReleaseHold
+	(*BeginUpdate)(nil),   // 83: outrider.v1.BeginUpdate
+	(*EngineState)(nil),   // 84: outrider.v1.EngineState
+	(*UpdateState)(nil),   // 85: outrider.v1.UpdateState
+	(*GetUpdate)(nil),     // 86: outrider.v1.GetUpdate
+	(*RecordUpdate)(nil),  // 87: outrider.v1.RecordUpdate
+	(*UndoUpdate)(nil),    // 88: outrider.v1.UndoUpdate
+	nil,                   // 89: outrider.v1.Publish.RolesEntry
+	nil,                   // 90: outrider.v1.Publication.RolesEntry
+	nil,                   // 91: outrider.v1.Books.DiscardedEntry
+	nil,                   // 92: outrider.v1.Books.LiveGroupsEntry
 }
 var file_outrider_proto_depIdxs = []int32{
 	1,   // 0: outrider.v1.Frame.error:type_name -> outrider.v1.Error
@@ -7212,41 +7311,41 @@ var file_outrider_proto_depIdxs = []int32{
 	43,  // 25: outrider.v1.Frame.drain:type_name -> outrider.v1.Drain
 	44,  // 26: outrider.v1.Frame.release:type_name -> outrider.v1.Release
 	45,  // 27: outrider.v1.Frame.take:type_name -> outrider.v1.Take
-	46,  // 28: outrider.v1.Frame.cancel_take:type_name -> outrider.v1.CancelTake
-	48,  // 29: outrider.v1.Frame.lease:type_name -> outrider.v1.Lease
-	50,  // 30: outrider.v1.Frame.publish:type_name -> outrider.v1.Publish
-	51,  // 31: outrider.v1.Frame.publication:type_name -> outrider.v1.Publication
-	52,  // 32: outrider.v1.Frame.admit:type_name -> outrider.v1.Admit
-	53,  // 33: outrider.v1.Frame.admitted:type_name -> outrider.v1.Admitted
-	55,  // 34: outrider.v1.Frame.commit:type_name -> outrider.v1.Commit
-	56,  // 35: outrider.v1.Frame.rollback:type_name -> outrider.v1.Rollback
-	57,  // 36: outrider.v1.Frame.lease_status:type_name -> outrider.v1.LeaseStatus
-	58,  // 37: outrider.v1.Frame.settled:type_name -> outrider.v1.Settled
-	59,  // 38: outrider.v1.Frame.discard_groups:type_name -> outrider.v1.DiscardGroups
-	54,  // 39: outrider.v1.Frame.next:type_name -> outrider.v1.Next
-	61,  // 40: outrider.v1.Frame.set_base:type_name -> outrider.v1.SetBase
-	62,  // 41: outrider.v1.Frame.append:type_name -> outrider.v1.Append
-	63,  // 42: outrider.v1.Frame.committed:type_name -> outrider.v1.Committed
-	64,  // 43: outrider.v1.Frame.get_state:type_name -> outrider.v1.GetState
-	65,  // 44: outrider.v1.Frame.state_bytes:type_name -> outrider.v1.StateBytes
-	66,  // 45: outrider.v1.Frame.saved:type_name -> outrider.v1.Saved
-	67,  // 46: outrider.v1.Frame.rewind:type_name -> outrider.v1.Rewind
-	68,  // 47: outrider.v1.Frame.rewound:type_name -> outrider.v1.Rewound
-	69,  // 48: outrider.v1.Frame.get_stats:type_name -> outrider.v1.GetStats
-	72,  // 49: outrider.v1.Frame.stats:type_name -> outrider.v1.Stats
-	76,  // 50: outrider.v1.Frame.close:type_name -> outrider.v1.Close
-	77,  // 51: outrider.v1.Frame.closed:type_name -> outrider.v1.Closed
-	74,  // 52: outrider.v1.Frame.get_metrics:type_name -> outrider.v1.GetMetrics
-	75,  // 53: outrider.v1.Frame.metrics:type_name -> outrider.v1.Metrics
-	78,  // 54: outrider.v1.Frame.hold:type_name -> outrider.v1.Hold
-	79,  // 55: outrider.v1.Frame.hold_granted:type_name -> outrider.v1.HoldGranted
-	80,  // 56: outrider.v1.Frame.await_frontier:type_name -> outrider.v1.AwaitFrontier
-	81,  // 57: outrider.v1.Frame.release_hold:type_name -> outrider.v1.ReleaseHold
-	82,  // 58: outrider.v1.Frame.begin_update:type_name -> outrider.v1.BeginUpdate
-	84,  // 59: outrider.v1.Frame.update_state:type_name -> outrider.v1.UpdateState
-	85,  // 60: outrider.v1.Frame.get_update:type_name -> outrider.v1.GetUpdate
-	86,  // 61: outrider.v1.Frame.record_update:type_name -> outrider.v1.RecordUpdate
-	87,  // 62: outrider.v1.Frame.undo_update:type_name -> outrider.v1.UndoUpdate
+	47,  // 28: outrider.v1.Frame.cancel_take:type_name -> outrider.v1.CancelTake
+	49,  // 29: outrider.v1.Frame.lease:type_name -> outrider.v1.Lease
+	51,  // 30: outrider.v1.Frame.publish:type_name -> outrider.v1.Publish
+	52,  // 31: outrider.v1.Frame.publication:type_name -> outrider.v1.Publication
+	53,  // 32: outrider.v1.Frame.admit:type_name -> outrider.v1.Admit
+	54,  // 33: outrider.v1.Frame.admitted:type_name -> outrider.v1.Admitted
+	56,  // 34: outrider.v1.Frame.commit:type_name -> outrider.v1.Commit
+	57,  // 35: outrider.v1.Frame.rollback:type_name -> outrider.v1.Rollback
+	58,  // 36: outrider.v1.Frame.lease_status:type_name -> outrider.v1.LeaseStatus
+	59,  // 37: outrider.v1.Frame.settled:type_name -> outrider.v1.Settled
+	60,  // 38: outrider.v1.Frame.discard_groups:type_name -> outrider.v1.DiscardGroups
+	55,  // 39: outrider.v1.Frame.next:type_name -> outrider.v1.Next
+	62,  // 40: outrider.v1.Frame.set_base:type_name -> outrider.v1.SetBase
+	63,  // 41: outrider.v1.Frame.append:type_name -> outrider.v1.Append
+	64,  // 42: outrider.v1.Frame.committed:type_name -> outrider.v1.Committed
+	65,  // 43: outrider.v1.Frame.get_state:type_name -> outrider.v1.GetState
+	66,  // 44: outrider.v1.Frame.state_bytes:type_name -> outrider.v1.StateBytes
+	67,  // 45: outrider.v1.Frame.saved:type_name -> outrider.v1.Saved
+	68,  // 46: outrider.v1.Frame.rewind:type_name -> outrider.v1.Rewind
+	69,  // 47: outrider.v1.Frame.rewound:type_name -> outrider.v1.Rewound
+	70,  // 48: outrider.v1.Frame.get_stats:type_name -> outrider.v1.GetStats
+	73,  // 49: outrider.v1.Frame.stats:type_name -> outrider.v1.Stats
+	77,  // 50: outrider.v1.Frame.close:type_name -> outrider.v1.Close
+	78,  // 51: outrider.v1.Frame.closed:type_name -> outrider.v1.Closed
+	75,  // 52: outrider.v1.Frame.get_metrics:type_name -> outrider.v1.GetMetrics
+	76,  // 53: outrider.v1.Frame.metrics:type_name -> outrider.v1.Metrics
+	79,  // 54: outrider.v1.Frame.hold:type_name -> outrider.v1.Hold
+	80,  // 55: outrider.v1.Frame.hold_granted:type_name -> outrider.v1.HoldGranted
+	81,  // 56: outrider.v1.Frame.await_frontier:type_name -> outrider.v1.AwaitFrontier
+	82,  // 57: outrider.v1.Frame.release_hold:type_name -> outrider.v1.ReleaseHold
+	83,  // 58: outrider.v1.Frame.begin_update:type_name -> outrider.v1.BeginUpdate
+	85,  // 59: outrider.v1.Frame.update_state:type_name -> outrider.v1.UpdateState
+	86,  // 60: outrider.v1.Frame.get_update:type_name -> outrider.v1.GetUpdate
+	87,  // 61: outrider.v1.Frame.record_update:type_name -> outrider.v1.RecordUpdate
+	88,  // 62: outrider.v1.Frame.undo_update:type_name -> outrider.v1.UndoUpdate
 	7,   // 63: outrider.v1.Timeline.origin:type_name -> outrider.v1.Term
 	8,   // 64: outrider.v1.Receipt.timeline:type_name -> outrider.v1.Timeline
 	10,  // 65: outrider.v1.Locator.segment:type_name -> outrider.v1.SegmentId
@@ -7260,7 +7359,7 @@ var file_outrider_proto_depIdxs = []int32{
 	7,   // 73: outrider.v1.Join.known_term:type_name -> outrider.v1.Term
 	21,  // 74: outrider.v1.Join.inventory:type_name -> outrider.v1.Inventory
 	8,   // 75: outrider.v1.WorkerRole.confirmed_timeline:type_name -> outrider.v1.Timeline
-	60,  // 76: outrider.v1.TrainerRole.log:type_name -> outrider.v1.Entry
+	61,  // 76: outrider.v1.TrainerRole.log:type_name -> outrider.v1.Entry
 	22,  // 77: outrider.v1.Inventory.held:type_name -> outrider.v1.Held
 	9,   // 78: outrider.v1.Held.receipt:type_name -> outrider.v1.Receipt
 	38,  // 79: outrider.v1.Held.outcome:type_name -> outrider.v1.Outcome
@@ -7285,42 +7384,44 @@ var file_outrider_proto_depIdxs = []int32{
 	39,  // 98: outrider.v1.Outcome.summary:type_name -> outrider.v1.Summary
 	1,   // 99: outrider.v1.Reported.errors:type_name -> outrider.v1.Error
 	8,   // 100: outrider.v1.Confirmed.timeline:type_name -> outrider.v1.Timeline
-	11,  // 101: outrider.v1.LeasedGroup.locator:type_name -> outrider.v1.Locator
-	39,  // 102: outrider.v1.LeasedGroup.summary:type_name -> outrider.v1.Summary
-	47,  // 103: outrider.v1.Lease.groups:type_name -> outrider.v1.LeasedGroup
-	12,  // 104: outrider.v1.Lease.endpoints:type_name -> outrider.v1.Endpoint
-	11,  // 105: outrider.v1.Shard.locators:type_name -> outrider.v1.Locator
-	49,  // 106: outrider.v1.Publish.shards:type_name -> outrider.v1.Shard
-	88,  // 107: outrider.v1.Publish.roles:type_name -> outrider.v1.Publish.RolesEntry
-	8,   // 108: outrider.v1.Publication.timeline:type_name -> outrider.v1.Timeline
-	7,   // 109: outrider.v1.Publication.term:type_name -> outrider.v1.Term
-	49,  // 110: outrider.v1.Publication.shards:type_name -> outrider.v1.Shard
-	89,  // 111: outrider.v1.Publication.roles:type_name -> outrider.v1.Publication.RolesEntry
-	12,  // 112: outrider.v1.Publication.endpoints:type_name -> outrider.v1.Endpoint
-	51,  // 113: outrider.v1.Admit.publication:type_name -> outrider.v1.Publication
-	10,  // 114: outrider.v1.Admitted.segments:type_name -> outrider.v1.SegmentId
-	11,  // 115: outrider.v1.Admitted.locators:type_name -> outrider.v1.Locator
-	60,  // 116: outrider.v1.Append.entry:type_name -> outrider.v1.Entry
-	70,  // 117: outrider.v1.Books.reserved:type_name -> outrider.v1.Count
-	70,  // 118: outrider.v1.Books.acknowledged:type_name -> outrider.v1.Count
-	90,  // 119: outrider.v1.Books.discarded:type_name -> outrider.v1.Books.DiscardedEntry
-	70,  // 120: outrider.v1.Books.failed:type_name -> outrider.v1.Count
-	70,  // 121: outrider.v1.Books.live:type_name -> outrider.v1.Count
-	91,  // 122: outrider.v1.Books.live_groups:type_name -> outrider.v1.Books.LiveGroupsEntry
-	71,  // 123: outrider.v1.Stats.books:type_name -> outrider.v1.Books
-	8,   // 124: outrider.v1.Stats.timeline:type_name -> outrider.v1.Timeline
-	7,   // 125: outrider.v1.Stats.term:type_name -> outrider.v1.Term
-	73,  // 126: outrider.v1.Stats.members:type_name -> outrider.v1.MemberStats
-	72,  // 127: outrider.v1.Closed.stats:type_name -> outrider.v1.Stats
-	83,  // 128: outrider.v1.UpdateState.engines:type_name -> outrider.v1.EngineState
-	70,  // 129: outrider.v1.Books.DiscardedEntry.value:type_name -> outrider.v1.Count
-	0,   // 130: outrider.v1.Owner.Session:input_type -> outrider.v1.Frame
-	0,   // 131: outrider.v1.Owner.Session:output_type -> outrider.v1.Frame
-	131, // [131:132] is the sub-list for method output_type
-	130, // [130:131] is the sub-list for method input_type
-	130, // [130:130] is the sub-list for extension type_name
-	130, // [130:130] is the sub-list for extension extendee
-	0,   // [0:130] is the sub-list for field type_name
+	46,  // 101: outrider.v1.Take.alone:type_name -> outrider.v1.Alone
+	11,  // 102: outrider.v1.LeasedGroup.locator:type_name -> outrider.v1.Locator
+	39,  // 103: outrider.v1.LeasedGroup.summary:type_name -> outrider.v1.Summary
+	48,  // 104: outrider.v1.Lease.groups:type_name -> outrider.v1.LeasedGroup
+	12,  // 105: outrider.v1.Lease.endpoints:type_name -> outrider.v1.Endpoint
+	11,  // 106: outrider.v1.Shard.locators:type_name -> outrider.v1.Locator
+	50,  // 107: outrider.v1.Publish.shards:type_name -> outrider.v1.Shard
+	89,  // 108: outrider.v1.Publish.roles:type_name -> outrider.v1.Publish.RolesEntry
+	8,   // 109: outrider.v1.Publication.timeline:type_name -> outrider.v1.Timeline
+	7,   // 110: outrider.v1.Publication.term:type_name -> outrider.v1.Term
+	50,  // 111: outrider.v1.Publication.shards:type_name -> outrider.v1.Shard
+	90,  // 112: outrider.v1.Publication.roles:type_name -> outrider.v1.Publication.RolesEntry
+	12,  // 113: outrider.v1.Publication.endpoints:type_name -> outrider.v1.Endpoint
+	52,  // 114: outrider.v1.Admit.publication:type_name -> outrider.v1.Publication
+	10,  // 115: outrider.v1.Admitted.segments:type_name -> outrider.v1.SegmentId
+	11,  // 116: outrider.v1.Admitted.locators:type_name -> outrider.v1.Locator
+	53,  // 117: outrider.v1.Commit.admit:type_name -> outrider.v1.Admit
+	61,  // 118: outrider.v1.Append.entry:type_name -> outrider.v1.Entry
+	71,  // 119: outrider.v1.Books.reserved:type_name -> outrider.v1.Count
+	71,  // 120: outrider.v1.Books.acknowledged:type_name -> outrider.v1.Count
+	91,  // 121: outrider.v1.Books.discarded:type_name -> outrider.v1.Books.DiscardedEntry
+	71,  // 122: outrider.v1.Books.failed:type_name -> outrider.v1.Count
+	71,  // 123: outrider.v1.Books.live:type_name -> outrider.v1.Count
+	92,  // 124: outrider.v1.Books.live_groups:type_name -> outrider.v1.Books.LiveGroupsEntry
+	72,  // 125: outrider.v1.Stats.books:type_name -> outrider.v1.Books
+	8,   // 126: outrider.v1.Stats.timeline:type_name -> outrider.v1.Timeline
+	7,   // 127: outrider.v1.Stats.term:type_name -> outrider.v1.Term
+	74,  // 128: outrider.v1.Stats.members:type_name -> outrider.v1.MemberStats
+	73,  // 129: outrider.v1.Closed.stats:type_name -> outrider.v1.Stats
+	84,  // 130: outrider.v1.UpdateState.engines:type_name -> outrider.v1.EngineState
+	71,  // 131: outrider.v1.Books.DiscardedEntry.value:type_name -> outrider.v1.Count
+	0,   // 132: outrider.v1.Owner.Session:input_type -> outrider.v1.Frame
+	0,   // 133: outrider.v1.Owner.Session:output_type -> outrider.v1.Frame
+	133, // [133:134] is the sub-list for method output_type
+	132, // [132:133] is the sub-list for method input_type
+	132, // [132:132] is the sub-list for extension type_name
+	132, // [132:132] is the sub-list for extension extendee
+	0,   // [0:132] is the sub-list for field type_name
 }
 
 func init() { file_outrider_proto_init() }
@@ -7398,7 +7499,7 @@ func file_outrider_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_outrider_proto_rawDesc), len(file_outrider_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   92,
+			NumMessages:   93,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -606,10 +606,20 @@ class Release(_message.Message):
     def __init__(self, executions: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class Take(_message.Message):
-    __slots__ = ["rollout"]
+    __slots__ = ["rollout", "alone"]
     ROLLOUT_FIELD_NUMBER: _ClassVar[int]
+    ALONE_FIELD_NUMBER: _ClassVar[int]
     rollout: int
-    def __init__(self, rollout: _Optional[int] = ...) -> None: ...
+    alone: Alone
+    def __init__(self, rollout: _Optional[int] = ..., alone: _Optional[_Union[Alone, _Mapping]] = ...) -> None: ...
+
+class Alone(_message.Message):
+    __slots__ = ["role", "generation"]
+    ROLE_FIELD_NUMBER: _ClassVar[int]
+    GENERATION_FIELD_NUMBER: _ClassVar[int]
+    role: str
+    generation: int
+    def __init__(self, role: _Optional[str] = ..., generation: _Optional[int] = ...) -> None: ...
 
 class CancelTake(_message.Message):
     __slots__ = ["rollout"]
@@ -634,18 +644,20 @@ class LeasedGroup(_message.Message):
     def __init__(self, group: _Optional[int] = ..., attempt: _Optional[int] = ..., row: _Optional[int] = ..., locator: _Optional[_Union[Locator, _Mapping]] = ..., summary: _Optional[_Union[Summary, _Mapping]] = ..., staleness: _Optional[int] = ...) -> None: ...
 
 class Lease(_message.Message):
-    __slots__ = ["admission", "rollout", "short", "groups", "endpoints"]
+    __slots__ = ["admission", "rollout", "short", "groups", "endpoints", "published"]
     ADMISSION_FIELD_NUMBER: _ClassVar[int]
     ROLLOUT_FIELD_NUMBER: _ClassVar[int]
     SHORT_FIELD_NUMBER: _ClassVar[int]
     GROUPS_FIELD_NUMBER: _ClassVar[int]
     ENDPOINTS_FIELD_NUMBER: _ClassVar[int]
+    PUBLISHED_FIELD_NUMBER: _ClassVar[int]
     admission: int
     rollout: int
     short: bool
     groups: _containers.RepeatedCompositeFieldContainer[LeasedGroup]
     endpoints: _containers.RepeatedCompositeFieldContainer[Endpoint]
-    def __init__(self, admission: _Optional[int] = ..., rollout: _Optional[int] = ..., short: bool = ..., groups: _Optional[_Iterable[_Union[LeasedGroup, _Mapping]]] = ..., endpoints: _Optional[_Iterable[_Union[Endpoint, _Mapping]]] = ...) -> None: ...
+    published: bytes
+    def __init__(self, admission: _Optional[int] = ..., rollout: _Optional[int] = ..., short: bool = ..., groups: _Optional[_Iterable[_Union[LeasedGroup, _Mapping]]] = ..., endpoints: _Optional[_Iterable[_Union[Endpoint, _Mapping]]] = ..., published: _Optional[bytes] = ...) -> None: ...
 
 class Shard(_message.Message):
     __slots__ = ["locators", "groups", "attempts"]
@@ -742,10 +754,12 @@ class Next(_message.Message):
     def __init__(self, rollout: _Optional[int] = ...) -> None: ...
 
 class Commit(_message.Message):
-    __slots__ = ["admission"]
+    __slots__ = ["admission", "admit"]
     ADMISSION_FIELD_NUMBER: _ClassVar[int]
+    ADMIT_FIELD_NUMBER: _ClassVar[int]
     admission: int
-    def __init__(self, admission: _Optional[int] = ...) -> None: ...
+    admit: Admit
+    def __init__(self, admission: _Optional[int] = ..., admit: _Optional[_Union[Admit, _Mapping]] = ...) -> None: ...
 
 class Rollback(_message.Message):
     __slots__ = ["admission", "reason"]
@@ -800,10 +814,12 @@ class SetBase(_message.Message):
     def __init__(self, index: _Optional[int] = ..., base: _Optional[bytes] = ...) -> None: ...
 
 class Append(_message.Message):
-    __slots__ = ["entry"]
+    __slots__ = ["entry", "decides"]
     ENTRY_FIELD_NUMBER: _ClassVar[int]
+    DECIDES_FIELD_NUMBER: _ClassVar[int]
     entry: Entry
-    def __init__(self, entry: _Optional[_Union[Entry, _Mapping]] = ...) -> None: ...
+    decides: int
+    def __init__(self, entry: _Optional[_Union[Entry, _Mapping]] = ..., decides: _Optional[int] = ...) -> None: ...
 
 class Committed(_message.Message):
     __slots__ = ["admission", "rollout"]

@@ -51,9 +51,13 @@ func (r *Runner) carryAll(from *scheduler.Scheduler, effects []scheduler.Effect)
 }
 
 // put writes one entry into a trainer's log: an index that it has already replaces that entry and all after it.
-func (p *process) put(e scheduler.Entry) {
-	p.log = slices.DeleteFunc(p.log, func(o scheduler.Entry) bool { return o.Index >= e.Index })
-	p.log = append(p.log, e)
+// One that it decides alone lets it step at once.
+func (r *Runner) put(p *process, e scheduler.Append) {
+	p.log = slices.DeleteFunc(p.log, func(o scheduler.Entry) bool { return o.Index >= e.Entry.Index })
+	p.log = append(p.log, e.Entry)
+	if e.Decides != 0 {
+		r.step(e.Decides, r.given[e.Decides].Rollout, true)
+	}
 }
 
 // carry brings an effect to the processes that it is for, and returns its line.

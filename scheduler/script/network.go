@@ -49,14 +49,14 @@ func (r *Runner) send(from *scheduler.Scheduler, to leases.Session, e scheduler.
 	switch {
 	case p == nil:
 	case !p.slow:
-		p.arrive(e)
+		r.arrive(p, e)
 	case p.on == from:
 		p.inbox = append(p.inbox, e)
 	}
 }
 
 // arrive is what the process's sidecar does with a message of its owner.
-func (p *process) arrive(e scheduler.Effect) {
+func (r *Runner) arrive(p *process, e scheduler.Effect) {
 	switch e := e.(type) {
 	case scheduler.Grant:
 		if x := e.Assignment.Receipt; !p.gone && p.holding(x.Execution) == nil {
@@ -70,9 +70,9 @@ func (p *process) arrive(e scheduler.Effect) {
 		switch {
 		case p.gone:
 		case p.manual:
-			p.queue = append(p.queue, e.Entry)
+			p.queue = append(p.queue, e)
 		default:
-			p.put(e.Entry)
+			r.put(p, e)
 		}
 	case scheduler.SetBase:
 		p.base = slices.Clone(e.State)
@@ -87,7 +87,7 @@ func (r *Runner) cmdDeliver(a *args) {
 	for n := a.number("n", int64(len(p.inbox))); n > 0 && len(p.inbox) > 0; n-- {
 		e := p.inbox[0]
 		p.inbox = p.inbox[1:]
-		p.arrive(e)
+		r.arrive(p, e)
 		if entry, ok := e.(scheduler.Append); ok && !unsaid && p.on != nil {
 			p.on.Appended(p.member.Session, entry.Entry.Index)
 			r.settle()

@@ -29,7 +29,7 @@ type process struct {
 
 	// Trainer.
 	manual  bool // entries wait in queue until the script delivers them
-	queue   []scheduler.Entry
+	queue   []scheduler.Append
 	base    []byte
 	log     []scheduler.Entry
 	lineage []step

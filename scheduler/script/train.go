@@ -68,10 +68,7 @@ func (r *Runner) cmdPublish(a *args) {
 func (r *Runner) cmdAdmit(a *args) {
 	admission := r.findAdmission(a.word("an admission"))
 	p := r.find(a.word("a trainer"))
-	req := scheduler.AdmitRequest{Admission: admission, Digest: r.pubs[admission].Digest, Session: p.member.Session}
-	if t := p.member.Trainer; t != nil {
-		req.Role, req.Rank, req.Generation = t.Role, t.Rank, t.Generation
-	}
+	req := r.proof(p, admission)
 	req.Role, req.Rank = a.text("role", req.Role), int(a.number("rank", int64(req.Rank)))
 	if a.has("digest") {
 		req.Digest[0] += byte(a.number("digest", 0))
@@ -81,17 +78,39 @@ func (r *Runner) cmdAdmit(a *args) {
 
 func (r *Runner) admit(p *process, req scheduler.AdmitRequest) error {
 	err := r.owner.Admit(req)
-	if err == nil && !slices.Contains(r.admitted[req.Admission], p) {
-		r.admitted[req.Admission] = append(r.admitted[req.Admission], p)
+	if err == nil {
+		r.admits(p, req.Admission)
 	}
 	return err
 }
 
+// admits remembers who steps when the commit is answered.
+func (r *Runner) admits(p *process, admission uint64) {
+	if !slices.Contains(r.admitted[admission], p) {
+		r.admitted[admission] = append(r.admitted[admission], p)
+	}
+}
+
+// proof is a trainer's word that it holds what was published.
+func (r *Runner) proof(p *process, admission uint64) scheduler.AdmitRequest {
+	req := scheduler.AdmitRequest{Admission: admission, Digest: r.pubs[admission].Digest, Session: p.member.Session}
+	if t := p.member.Trainer; t != nil {
+		req.Role, req.Rank, req.Generation = t.Role, t.Rank, t.Generation
+	}
+	return req
+}
+
 func (r *Runner) cmdCommit(a *args) {
-	t := r.ticket()
 	admission := r.findAdmission(a.word("an admission"))
+	t := r.ticket()
 	r.callers[t] = r.holders[admission]
-	r.owner.Commit(t, admission)
+	if name := a.text("by", ""); name != "" {
+		p := r.find(name)
+		r.admits(p, admission)
+		r.owner.CommitAdmitted(t, r.proof(p, admission))
+	} else {
+		r.owner.Commit(t, admission)
+	}
 	r.waits(t)
 }
 
@@ -120,9 +139,9 @@ func (r *Runner) cmdAppended(a *args) {
 	queue := p.queue
 	p.queue = nil
 	for _, e := range queue {
-		p.put(e)
+		r.put(p, e)
 		if !unsaid {
-			r.owner.Appended(p.member.Session, e.Index)
+			r.owner.Appended(p.member.Session, e.Entry.Index)
 		}
 		r.settle()
 	}
