@@ -10,6 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from outrider import _ipc
+
 _FAILED = ctypes.c_void_p(-1).value
 
 
@@ -134,6 +136,8 @@ def write_stream(schema: pa.Schema, batches: list[pa.RecordBatch], name: str) ->
             sink = pa.BufferOutputStream()
             _write(schema, batches, sink)
             _write_all(fd, memoryview(sink.getvalue()))
+        elif pieces := _ipc.stream(schema, batches):
+            _ipc.write(fd, pieces)
         else:
             # By path: the descriptor stays ours, and the stream's own is closed before the memfd is sealed.
             with pa.OSFile(f"/proc/self/fd/{fd}", "wb") as file:
@@ -144,7 +148,8 @@ def write_stream(schema: pa.Schema, batches: list[pa.RecordBatch], name: str) ->
     return fd
 
 
-# Below this a stream is put together in memory and written by one call; above, each buffer is written from where it lies.
+# Below this a stream is put together in memory and written by one call; above, each buffer is written from where it lies, to a
+# boundary of 64 bytes where it can.
 _SMALL = 256 << 10
 
 
