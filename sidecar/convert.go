@@ -2,6 +2,7 @@ package sidecar
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"outrider/bridge"
@@ -37,6 +38,20 @@ func toReceipt(r *wire.Receipt) leases.Receipt {
 
 func fromReceipt(r leases.Receipt) *wire.Receipt {
 	return &wire.Receipt{Timeline: fromTimeline(r.Timeline), Group: r.Group, Attempt: r.Attempt, Execution: r.Execution, Worker: uint64(r.Worker)}
+}
+
+// toReceipts spells packed receipts out, in one allocation.
+func toReceipts(packed *wire.Receipts) ([]wire.Receipt, error) {
+	groups, attempts, executions := packed.GetGroups(), packed.GetAttempts(), packed.GetExecutions()
+	if len(groups) != len(attempts) || len(groups) != len(executions) {
+		return nil, bridge.NewError(bridge.Data, fmt.Sprintf("outrider: receipts of %d groups, %d attempts and %d executions; give one of each for each", len(groups), len(attempts), len(executions)))
+	}
+	receipts := make([]wire.Receipt, len(groups))
+	for i := range receipts {
+		r := &receipts[i]
+		r.Timeline, r.Group, r.Attempt, r.Execution, r.Worker = packed.GetTimeline(), groups[i], attempts[i], executions[i], packed.GetWorker()
+	}
+	return receipts, nil
 }
 
 var kinds = map[string]leases.Kind{"success": leases.Success, "retry": leases.Retry, "failure": leases.Failure, "discard": leases.Discard}

@@ -13,14 +13,14 @@ import (
 // batches gathers what goes to one session in one round, so that many groups cost one frame.
 type batches struct {
 	order    []leases.Session
-	grants   map[leases.Session]*wire.Grant
+	grants   map[leases.Session][]*wire.Grant // one for each timeline
 	releases map[leases.Session]*wire.Release
 }
 
 // carryOut carries the scheduler's effects out, in order. Grants and releases of one round are sent together after the rest: nothing
 // in a round depends on them having arrived.
 func (o *owner) carryOut(effects []scheduler.Effect) {
-	round := batches{grants: map[leases.Session]*wire.Grant{}, releases: map[leases.Session]*wire.Release{}}
+	round := batches{grants: map[leases.Session][]*wire.Grant{}, releases: map[leases.Session]*wire.Release{}}
 	for _, effect := range effects {
 		switch e := effect.(type) {
 		case scheduler.Grant:
@@ -62,7 +62,7 @@ func (o *owner) carryOut(effects []scheduler.Effect) {
 		}
 	}
 	for _, session := range round.order {
-		if grant := round.grants[session]; grant != nil {
+		for _, grant := range round.grants[session] {
 			o.push(session, &wire.Frame{Body: &wire.Frame_Grant{Grant: grant}})
 		}
 		if release := round.releases[session]; release != nil {
@@ -72,18 +72,26 @@ func (o *owner) carryOut(effects []scheduler.Effect) {
 }
 
 func (b *batches) see(session leases.Session) {
-	if b.grants[session] == nil && b.releases[session] == nil {
+	if len(b.grants[session]) == 0 && b.releases[session] == nil {
 		b.order = append(b.order, session)
 	}
 }
 
 func (b *batches) grant(e scheduler.Grant) {
 	b.see(e.Session)
-	if b.grants[e.Session] == nil {
-		b.grants[e.Session] = &wire.Grant{}
+	receipt := e.Assignment.Receipt
+	grants := b.grants[e.Session]
+	if len(grants) == 0 || toTimeline(grants[len(grants)-1].GetReceipts().GetTimeline()) != receipt.Timeline {
+		grants = append(grants, &wire.Grant{Receipts: &wire.Receipts{Timeline: fromTimeline(receipt.Timeline), Worker: uint64(receipt.Worker)}})
+		b.grants[e.Session] = grants
 	}
-	grant := b.grants[e.Session]
-	grant.Assignments = append(grant.Assignments, &wire.Assignment{Receipt: fromReceipt(e.Assignment.Receipt), Row: e.Assignment.Row, Version: e.Assignment.Version})
+	grant := grants[len(grants)-1]
+	packed := grant.GetReceipts()
+	packed.Groups = append(packed.Groups, receipt.Group)
+	packed.Attempts = append(packed.Attempts, receipt.Attempt)
+	packed.Executions = append(packed.Executions, receipt.Execution)
+	grant.Rows = append(grant.Rows, e.Assignment.Row)
+	grant.Versions = append(grant.Versions, e.Assignment.Version)
 }
 
 func (o *owner) release(b *batches, e scheduler.Release) {

@@ -84,9 +84,7 @@ func TestS11_04_PublishWithAWritableMappingIsRefused(t *testing.T) {
 	mapped, err := unix.Mmap(fd, 0, 4096, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	require.NoError(t, err)
 	defer unix.Munmap(mapped)
-	answer := worker.must(&wire.Frame{Member: worker.member, Body: &wire.Frame_Report{Report: &wire.Report{Outcomes: []*wire.Outcome{
-		{Receipt: assignment.GetReceipt(), Kind: "success", Rows: 2},
-	}}}}, fd)
+	answer := worker.must(&wire.Frame{Member: worker.member, Body: &wire.Frame_Report{Report: success(assignment.GetReceipt())}}, fd)
 	require.Contains(t, answer.GetReported().GetErrors()[0].GetMessage(), "writable mapping")
 }
 
@@ -95,9 +93,9 @@ func TestS2_02_ForeignReceiptIsRefusedAsStale(t *testing.T) {
 	_, address := startOwner(t, testConfig(), 8, false)
 	worker := startWorker(t, address, "engine-0", 64)
 	assignment := worker.assignment()
-	assignment.Receipt.Attempt++
+	assignment.receipt.Attempt++
 	require.Equal(t, "stale", worker.complete(assignment).GetKind())
-	assignment.Receipt.Attempt--
+	assignment.receipt.Attempt--
 	require.Empty(t, worker.complete(assignment).GetMessage())
 	require.EqualValues(t, 1, worker.stats().GetStaleOutcomes())
 }
@@ -204,7 +202,7 @@ func TestS8_01_UpdateIsRecordedOnceAndAdmissionReopens(t *testing.T) {
 	worker.must(&wire.Frame{Member: worker.member, Body: &wire.Frame_Confirm{Confirm: &wire.Confirm{Version: 1, Digest: "d"}}})
 	require.True(t, driver.must(record).GetUpdateState().GetEngines()[0].GetConfirmed())
 	require.EqualValues(t, 1, driver.stats().GetAnnouncedVersion())
-	require.EqualValues(t, 1, worker.assignment().GetVersion())
+	require.EqualValues(t, 1, worker.assignment().version)
 }
 
 func TestS9_01_CloseSettlesEverythingAndSidecarsLeaveInOrder(t *testing.T) {
@@ -259,7 +257,7 @@ func TestExitCodes(t *testing.T) {
 		t.Parallel()
 		_, address := startOwner(t, testConfig(), 8, false)
 		worker := startWorker(t, address, "engine-0", 4)
-		running := []*wire.Assignment{worker.assignment(), worker.assignment()}
+		running := []*assignment{worker.assignment(), worker.assignment()}
 		require.NoError(t, worker.cmd.Process.Signal(unix.SIGTERM))
 		// What was dispatched before the drain reached the owner is still to be ended.
 		for len(running) > 0 {
@@ -267,7 +265,7 @@ func TestExitCodes(t *testing.T) {
 			running = running[1:]
 			if len(running) == 0 {
 				frame := worker.nextOrEnd(func(f *wire.Frame) bool { return f.GetGrant() != nil })
-				running = frame.GetGrant().GetAssignments()
+				running = assignments(t, frame.GetGrant())
 			}
 		}
 		require.Equal(t, ExitDrained, <-worker.exit)
@@ -287,5 +285,5 @@ func TestS11_17_WorkersGetTheTableOfPromptsAsASealedSegment(t *testing.T) {
 	defer table.Close()
 	require.EqualValues(t, 8, table.Rows())
 	grant := worker.next(func(f *wire.Frame) bool { return f.GetGrant() != nil }).GetGrant()
-	require.EqualValues(t, 0, grant.GetAssignments()[0].GetRow(), "a grant names the row")
+	require.EqualValues(t, 0, grant.GetRows()[0], "a grant names the row")
 }

@@ -169,12 +169,11 @@ func (o *owner) sampleDone(done *wire.SampleDone) error {
 }
 
 func (o *owner) report(a *attached, report *wire.Report) *wire.Frame {
-	body := &wire.Reported{Errors: make([]*wire.Error, len(report.GetOutcomes()))}
+	body := &wire.Reported{}
+	host := a.join.GetEndpoint().GetHost()
 	for i, outcome := range report.GetOutcomes() {
-		err := o.scheduler.Terminal(toReceipt(outcome.GetReceipt()), o.outcome(a.join.GetEndpoint().GetHost(), outcome))
-		body.Errors[i] = &wire.Error{}
-		if err != nil {
-			body.Errors[i] = bridge.ToWire(fromCore(err))
+		if err := o.scheduler.Terminal(toReceipt(outcome.GetReceipt()), o.outcome(host, outcome)); err != nil {
+			body.Errors, body.Places = append(body.Errors, bridge.ToWire(fromCore(err))), append(body.Places, uint32(i))
 		}
 	}
 	return &wire.Frame{Body: &wire.Frame_Reported{Reported: body}}

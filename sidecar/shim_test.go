@@ -207,7 +207,7 @@ type role struct {
 	*shim
 	member uint32
 	joined *wire.Joined
-	grants []*wire.Assignment
+	grants []*assignment
 }
 
 func startMember(t *testing.T, address string, join *wire.Join) *role {
@@ -229,25 +229,59 @@ func startTrainer(t *testing.T, address string, stateAt int64, state []byte) *ro
 	return startMember(t, address, &wire.Join{Name: "trainer", Trainer: &wire.TrainerRole{Role: "trainer", WorldSize: 1, Generation: 1, StateAt: stateAt, State: state}})
 }
 
+// assignment is one group of a grant.
+type assignment struct {
+	receipt *wire.Receipt
+	row     int64
+	version int64
+}
+
+func assignments(t *testing.T, grant *wire.Grant) []*assignment {
+	t.Helper()
+	receipts, err := toReceipts(grant.GetReceipts())
+	require.NoError(t, err)
+	all := make([]*assignment, len(receipts))
+	for i := range receipts {
+		all[i] = &assignment{&receipts[i], grant.GetRows()[i], grant.GetVersions()[i]}
+	}
+	return all
+}
+
+func (a *assignment) GetReceipt() *wire.Receipt { return a.receipt }
+
 // assignment waits for the next group to run.
-func (r *role) assignment() *wire.Assignment {
+func (r *role) assignment() *assignment {
 	if len(r.grants) == 0 {
 		frame := r.next(func(f *wire.Frame) bool { return f.GetGrant() != nil })
-		r.grants = frame.GetGrant().GetAssignments()
+		r.grants = assignments(r.t, frame.GetGrant())
 	}
 	first := r.grants[0]
 	r.grants = r.grants[1:]
 	return first
 }
 
-// complete reports a group as done, with data.
-func (r *role) complete(a *wire.Assignment) *wire.Error {
+// success reports receipts of one timeline as succeeded, two rows of the first segment each.
+func success(receipts ...*wire.Receipt) *wire.Report {
+	packed := &wire.Receipts{Timeline: receipts[0].GetTimeline(), Worker: receipts[0].GetWorker()}
+	successes := &wire.Successes{Receipts: packed}
+	for i, receipt := range receipts {
+		packed.Groups = append(packed.Groups, receipt.GetGroup())
+		packed.Attempts = append(packed.Attempts, receipt.GetAttempt())
+		packed.Executions = append(packed.Executions, receipt.GetExecution())
+		successes.Segments, successes.FirstRows, successes.Rows = append(successes.Segments, 0), append(successes.FirstRows, int64(2*i)), append(successes.Rows, 2)
+	}
+	return &wire.Report{Successes: []*wire.Successes{successes}}
+}
+
+// complete reports a group as done, with data; gives the refusal, or nothing.
+func (r *role) complete(a *assignment) *wire.Error {
 	fd := shared(r.t, arrowtest.Rollouts(r.t, 2, a.GetReceipt().GetGroup()))
 	defer unix.Close(fd)
-	answer := r.must(&wire.Frame{Member: r.member, Body: &wire.Frame_Report{Report: &wire.Report{Outcomes: []*wire.Outcome{
-		{Receipt: a.GetReceipt(), Kind: "success", Rows: 2},
-	}}}}, fd)
-	return answer.GetReported().GetErrors()[0]
+	answer := r.must(&wire.Frame{Member: r.member, Body: &wire.Frame_Report{Report: success(a.GetReceipt())}}, fd)
+	if errors := answer.GetReported().GetErrors(); len(errors) > 0 {
+		return errors[0]
+	}
+	return nil
 }
 
 // finish completes the next n groups.

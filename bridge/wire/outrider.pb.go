@@ -2556,7 +2556,7 @@ func (x *Inventory) GetHeld() []*Held {
 type Held struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Receipt       *Receipt               `protobuf:"bytes,1,opt,name=receipt,proto3" json:"receipt,omitempty"`
-	Version       int64                  `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"` // the Assignment's
+	Version       int64                  `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"` // of its grant
 	Done          uint32                 `protobuf:"varint,3,opt,name=done,proto3" json:"done,omitempty"`       // samples reported done
 	Outcome       *Outcome               `protobuf:"bytes,4,opt,name=outcome,proto3" json:"outcome,omitempty"`  // absent while the execution runs
 	unknownFields protoimpl.UnknownFields
@@ -3137,29 +3137,32 @@ func (x *Fetched) GetSegments() []*SegmentId {
 	return nil
 }
 
-type Assignment struct {
+// Receipts of one timeline and one worker session: parallel lists.
+type Receipts struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Receipt       *Receipt               `protobuf:"bytes,1,opt,name=receipt,proto3" json:"receipt,omitempty"`
-	Row           int64                  `protobuf:"varint,2,opt,name=row,proto3" json:"row,omitempty"`         // of the table
-	Version       int64                  `protobuf:"varint,3,opt,name=version,proto3" json:"version,omitempty"` // announced when it was dispatched
+	Timeline      *Timeline              `protobuf:"bytes,120,opt,name=timeline,proto3" json:"timeline,omitempty"`
+	Worker        uint64                 `protobuf:"fixed64,121,opt,name=worker,proto3" json:"worker,omitempty"`
+	Groups        []int64                `protobuf:"varint,122,rep,packed,name=groups,proto3" json:"groups,omitempty"`
+	Attempts      []uint32               `protobuf:"varint,123,rep,packed,name=attempts,proto3" json:"attempts,omitempty"`
+	Executions    []uint64               `protobuf:"varint,124,rep,packed,name=executions,proto3" json:"executions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Assignment) Reset() {
-	*x = Assignment{}
+func (x *Receipts) Reset() {
+	*x = Receipts{}
 	mi := &file_outrider_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Assignment) String() string {
+func (x *Receipts) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Assignment) ProtoMessage() {}
+func (*Receipts) ProtoMessage() {}
 
-func (x *Assignment) ProtoReflect() protoreflect.Message {
+func (x *Receipts) ProtoReflect() protoreflect.Message {
 	mi := &file_outrider_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -3171,35 +3174,52 @@ func (x *Assignment) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Assignment.ProtoReflect.Descriptor instead.
-func (*Assignment) Descriptor() ([]byte, []int) {
+// Deprecated: Use Receipts.ProtoReflect.Descriptor instead.
+func (*Receipts) Descriptor() ([]byte, []int) {
 	return file_outrider_proto_rawDescGZIP(), []int{32}
 }
 
-func (x *Assignment) GetReceipt() *Receipt {
+func (x *Receipts) GetTimeline() *Timeline {
 	if x != nil {
-		return x.Receipt
+		return x.Timeline
 	}
 	return nil
 }
 
-func (x *Assignment) GetRow() int64 {
+func (x *Receipts) GetWorker() uint64 {
 	if x != nil {
-		return x.Row
+		return x.Worker
 	}
 	return 0
 }
 
-func (x *Assignment) GetVersion() int64 {
+func (x *Receipts) GetGroups() []int64 {
 	if x != nil {
-		return x.Version
+		return x.Groups
 	}
-	return 0
+	return nil
 }
 
+func (x *Receipts) GetAttempts() []uint32 {
+	if x != nil {
+		return x.Attempts
+	}
+	return nil
+}
+
+func (x *Receipts) GetExecutions() []uint64 {
+	if x != nil {
+		return x.Executions
+	}
+	return nil
+}
+
+// Parallel lists: `rows` of the table and the `versions` that were announced when the groups were dispatched.
 type Grant struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Assignments   []*Assignment          `protobuf:"bytes,1,rep,name=assignments,proto3" json:"assignments,omitempty"`
+	Receipts      *Receipts              `protobuf:"bytes,120,opt,name=receipts,proto3" json:"receipts,omitempty"`
+	Rows          []int64                `protobuf:"varint,121,rep,packed,name=rows,proto3" json:"rows,omitempty"`
+	Versions      []int64                `protobuf:"varint,122,rep,packed,name=versions,proto3" json:"versions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3234,9 +3254,23 @@ func (*Grant) Descriptor() ([]byte, []int) {
 	return file_outrider_proto_rawDescGZIP(), []int{33}
 }
 
-func (x *Grant) GetAssignments() []*Assignment {
+func (x *Grant) GetReceipts() *Receipts {
 	if x != nil {
-		return x.Assignments
+		return x.Receipts
+	}
+	return nil
+}
+
+func (x *Grant) GetRows() []int64 {
+	if x != nil {
+		return x.Rows
+	}
+	return nil
+}
+
+func (x *Grant) GetVersions() []int64 {
+	if x != nil {
+		return x.Versions
 	}
 	return nil
 }
@@ -3381,10 +3415,12 @@ func (x *SampleCount) GetSamples() uint32 {
 	return 0
 }
 
-// Ends executions. Locally the descriptors are the segments that Outcome.segment counts.
+// Ends executions: first the successes, then the outcomes, in order.
 type Report struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Outcomes      []*Outcome             `protobuf:"bytes,1,rep,name=outcomes,proto3" json:"outcomes,omitempty"`
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Outcomes []*Outcome             `protobuf:"bytes,1,rep,name=outcomes,proto3" json:"outcomes,omitempty"`
+	// Local hop only: all that succeeded.
+	Successes     []*Successes `protobuf:"bytes,120,rep,name=successes,proto3" json:"successes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3426,16 +3462,88 @@ func (x *Report) GetOutcomes() []*Outcome {
 	return nil
 }
 
+func (x *Report) GetSuccesses() []*Successes {
+	if x != nil {
+		return x.Successes
+	}
+	return nil
+}
+
+// Parallel lists, rows [first_rows, first_rows + rows) of a segment each; `segments` counts the frame's descriptors.
+type Successes struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Receipts      *Receipts              `protobuf:"bytes,120,opt,name=receipts,proto3" json:"receipts,omitempty"`
+	Segments      []uint32               `protobuf:"varint,121,rep,packed,name=segments,proto3" json:"segments,omitempty"`
+	FirstRows     []int64                `protobuf:"varint,122,rep,packed,name=first_rows,json=firstRows,proto3" json:"first_rows,omitempty"`
+	Rows          []int64                `protobuf:"varint,123,rep,packed,name=rows,proto3" json:"rows,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Successes) Reset() {
+	*x = Successes{}
+	mi := &file_outrider_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Successes) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Successes) ProtoMessage() {}
+
+func (x *Successes) ProtoReflect() protoreflect.Message {
+	mi := &file_outrider_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Successes.ProtoReflect.Descriptor instead.
+func (*Successes) Descriptor() ([]byte, []int) {
+	return file_outrider_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *Successes) GetReceipts() *Receipts {
+	if x != nil {
+		return x.Receipts
+	}
+	return nil
+}
+
+func (x *Successes) GetSegments() []uint32 {
+	if x != nil {
+		return x.Segments
+	}
+	return nil
+}
+
+func (x *Successes) GetFirstRows() []int64 {
+	if x != nil {
+		return x.FirstRows
+	}
+	return nil
+}
+
+func (x *Successes) GetRows() []int64 {
+	if x != nil {
+		return x.Rows
+	}
+	return nil
+}
+
 type Outcome struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Receipt *Receipt               `protobuf:"bytes,1,opt,name=receipt,proto3" json:"receipt,omitempty"`
-	Kind    string                 `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"` // "success", "retry", "failure", "discard"
+	Kind    string                 `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"` // "success" (between sidecars only), "retry", "failure", "discard"
 	Reason  string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
-	// success, local hop: which of the frame's descriptors; rows of it.
-	Segment  uint32 `protobuf:"varint,4,opt,name=segment,proto3" json:"segment,omitempty"`
-	FirstRow int64  `protobuf:"varint,5,opt,name=first_row,json=firstRow,proto3" json:"first_row,omitempty"`
-	Rows     int64  `protobuf:"varint,6,opt,name=rows,proto3" json:"rows,omitempty"`
-	// success, between sidecars: where the data is and what is in it.
+	// Of a success: where the data is and what is in it.
 	Locator       *Locator `protobuf:"bytes,7,opt,name=locator,proto3" json:"locator,omitempty"`
 	Summary       *Summary `protobuf:"bytes,8,opt,name=summary,proto3" json:"summary,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -3444,7 +3552,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_outrider_proto_msgTypes[38]
+	mi := &file_outrider_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3456,7 +3564,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[38]
+	mi := &file_outrider_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3469,7 +3577,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{38}
+	return file_outrider_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Outcome) GetReceipt() *Receipt {
@@ -3491,27 +3599,6 @@ func (x *Outcome) GetReason() string {
 		return x.Reason
 	}
 	return ""
-}
-
-func (x *Outcome) GetSegment() uint32 {
-	if x != nil {
-		return x.Segment
-	}
-	return 0
-}
-
-func (x *Outcome) GetFirstRow() int64 {
-	if x != nil {
-		return x.FirstRow
-	}
-	return 0
-}
-
-func (x *Outcome) GetRows() int64 {
-	if x != nil {
-		return x.Rows
-	}
-	return 0
 }
 
 func (x *Outcome) GetLocator() *Locator {
@@ -3550,7 +3637,7 @@ type Summary struct {
 
 func (x *Summary) Reset() {
 	*x = Summary{}
-	mi := &file_outrider_proto_msgTypes[39]
+	mi := &file_outrider_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3562,7 +3649,7 @@ func (x *Summary) String() string {
 func (*Summary) ProtoMessage() {}
 
 func (x *Summary) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[39]
+	mi := &file_outrider_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3575,7 +3662,7 @@ func (x *Summary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Summary.ProtoReflect.Descriptor instead.
 func (*Summary) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{39}
+	return file_outrider_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Summary) GetParents() []int64 {
@@ -3669,17 +3756,18 @@ func (x *Summary) GetBytes() int64 {
 	return 0
 }
 
-// One error, or an empty one, for each outcome of the report.
+// What was not taken, by its place in the report; no error: all of it was.
 type Reported struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Errors        []*Error               `protobuf:"bytes,1,rep,name=errors,proto3" json:"errors,omitempty"`
+	Places        []uint32               `protobuf:"varint,120,rep,packed,name=places,proto3" json:"places,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Reported) Reset() {
 	*x = Reported{}
-	mi := &file_outrider_proto_msgTypes[40]
+	mi := &file_outrider_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3691,7 +3779,7 @@ func (x *Reported) String() string {
 func (*Reported) ProtoMessage() {}
 
 func (x *Reported) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[40]
+	mi := &file_outrider_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3704,12 +3792,19 @@ func (x *Reported) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reported.ProtoReflect.Descriptor instead.
 func (*Reported) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{40}
+	return file_outrider_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Reported) GetErrors() []*Error {
 	if x != nil {
 		return x.Errors
+	}
+	return nil
+}
+
+func (x *Reported) GetPlaces() []uint32 {
+	if x != nil {
+		return x.Places
 	}
 	return nil
 }
@@ -3724,7 +3819,7 @@ type Confirm struct {
 
 func (x *Confirm) Reset() {
 	*x = Confirm{}
-	mi := &file_outrider_proto_msgTypes[41]
+	mi := &file_outrider_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3736,7 +3831,7 @@ func (x *Confirm) String() string {
 func (*Confirm) ProtoMessage() {}
 
 func (x *Confirm) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[41]
+	mi := &file_outrider_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3749,7 +3844,7 @@ func (x *Confirm) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Confirm.ProtoReflect.Descriptor instead.
 func (*Confirm) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{41}
+	return file_outrider_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Confirm) GetVersion() int64 {
@@ -3776,7 +3871,7 @@ type Confirmed struct {
 
 func (x *Confirmed) Reset() {
 	*x = Confirmed{}
-	mi := &file_outrider_proto_msgTypes[42]
+	mi := &file_outrider_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3788,7 +3883,7 @@ func (x *Confirmed) String() string {
 func (*Confirmed) ProtoMessage() {}
 
 func (x *Confirmed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[42]
+	mi := &file_outrider_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3801,7 +3896,7 @@ func (x *Confirmed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Confirmed.ProtoReflect.Descriptor instead.
 func (*Confirmed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{42}
+	return file_outrider_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Confirmed) GetTimeline() *Timeline {
@@ -3819,7 +3914,7 @@ type Drain struct {
 
 func (x *Drain) Reset() {
 	*x = Drain{}
-	mi := &file_outrider_proto_msgTypes[43]
+	mi := &file_outrider_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3831,7 +3926,7 @@ func (x *Drain) String() string {
 func (*Drain) ProtoMessage() {}
 
 func (x *Drain) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[43]
+	mi := &file_outrider_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3844,7 +3939,7 @@ func (x *Drain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drain.ProtoReflect.Descriptor instead.
 func (*Drain) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{43}
+	return file_outrider_proto_rawDescGZIP(), []int{44}
 }
 
 // Owner to holder: nobody needs what these executions made. A segment goes with the last execution that has rows in it.
@@ -3857,7 +3952,7 @@ type Release struct {
 
 func (x *Release) Reset() {
 	*x = Release{}
-	mi := &file_outrider_proto_msgTypes[44]
+	mi := &file_outrider_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3869,7 +3964,7 @@ func (x *Release) String() string {
 func (*Release) ProtoMessage() {}
 
 func (x *Release) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[44]
+	mi := &file_outrider_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3882,7 +3977,7 @@ func (x *Release) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Release.ProtoReflect.Descriptor instead.
 func (*Release) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{44}
+	return file_outrider_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Release) GetExecutions() []uint64 {
@@ -3903,7 +3998,7 @@ type Take struct {
 
 func (x *Take) Reset() {
 	*x = Take{}
-	mi := &file_outrider_proto_msgTypes[45]
+	mi := &file_outrider_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3915,7 +4010,7 @@ func (x *Take) String() string {
 func (*Take) ProtoMessage() {}
 
 func (x *Take) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[45]
+	mi := &file_outrider_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3928,7 +4023,7 @@ func (x *Take) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Take.ProtoReflect.Descriptor instead.
 func (*Take) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{45}
+	return file_outrider_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Take) GetRollout() int64 {
@@ -3956,7 +4051,7 @@ type Alone struct {
 
 func (x *Alone) Reset() {
 	*x = Alone{}
-	mi := &file_outrider_proto_msgTypes[46]
+	mi := &file_outrider_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3968,7 +4063,7 @@ func (x *Alone) String() string {
 func (*Alone) ProtoMessage() {}
 
 func (x *Alone) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[46]
+	mi := &file_outrider_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3981,7 +4076,7 @@ func (x *Alone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Alone.ProtoReflect.Descriptor instead.
 func (*Alone) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{46}
+	return file_outrider_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Alone) GetRole() string {
@@ -4007,7 +4102,7 @@ type CancelTake struct {
 
 func (x *CancelTake) Reset() {
 	*x = CancelTake{}
-	mi := &file_outrider_proto_msgTypes[47]
+	mi := &file_outrider_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4019,7 +4114,7 @@ func (x *CancelTake) String() string {
 func (*CancelTake) ProtoMessage() {}
 
 func (x *CancelTake) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[47]
+	mi := &file_outrider_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4032,7 +4127,7 @@ func (x *CancelTake) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelTake.ProtoReflect.Descriptor instead.
 func (*CancelTake) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{47}
+	return file_outrider_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *CancelTake) GetRollout() int64 {
@@ -4056,7 +4151,7 @@ type LeasedGroup struct {
 
 func (x *LeasedGroup) Reset() {
 	*x = LeasedGroup{}
-	mi := &file_outrider_proto_msgTypes[48]
+	mi := &file_outrider_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4068,7 +4163,7 @@ func (x *LeasedGroup) String() string {
 func (*LeasedGroup) ProtoMessage() {}
 
 func (x *LeasedGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[48]
+	mi := &file_outrider_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4081,7 +4176,7 @@ func (x *LeasedGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeasedGroup.ProtoReflect.Descriptor instead.
 func (*LeasedGroup) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{48}
+	return file_outrider_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *LeasedGroup) GetGroup() int64 {
@@ -4141,7 +4236,7 @@ type Lease struct {
 
 func (x *Lease) Reset() {
 	*x = Lease{}
-	mi := &file_outrider_proto_msgTypes[49]
+	mi := &file_outrider_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4153,7 +4248,7 @@ func (x *Lease) String() string {
 func (*Lease) ProtoMessage() {}
 
 func (x *Lease) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[49]
+	mi := &file_outrider_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4166,7 +4261,7 @@ func (x *Lease) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lease.ProtoReflect.Descriptor instead.
 func (*Lease) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{49}
+	return file_outrider_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Lease) GetAdmission() uint64 {
@@ -4223,7 +4318,7 @@ type Shard struct {
 
 func (x *Shard) Reset() {
 	*x = Shard{}
-	mi := &file_outrider_proto_msgTypes[50]
+	mi := &file_outrider_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4235,7 +4330,7 @@ func (x *Shard) String() string {
 func (*Shard) ProtoMessage() {}
 
 func (x *Shard) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[50]
+	mi := &file_outrider_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4248,7 +4343,7 @@ func (x *Shard) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Shard.ProtoReflect.Descriptor instead.
 func (*Shard) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{50}
+	return file_outrider_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Shard) GetLocators() []*Locator {
@@ -4284,7 +4379,7 @@ type Publish struct {
 
 func (x *Publish) Reset() {
 	*x = Publish{}
-	mi := &file_outrider_proto_msgTypes[51]
+	mi := &file_outrider_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4296,7 +4391,7 @@ func (x *Publish) String() string {
 func (*Publish) ProtoMessage() {}
 
 func (x *Publish) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[51]
+	mi := &file_outrider_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4309,7 +4404,7 @@ func (x *Publish) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Publish.ProtoReflect.Descriptor instead.
 func (*Publish) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{51}
+	return file_outrider_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Publish) GetAdmission() uint64 {
@@ -4358,7 +4453,7 @@ type Publication struct {
 
 func (x *Publication) Reset() {
 	*x = Publication{}
-	mi := &file_outrider_proto_msgTypes[52]
+	mi := &file_outrider_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4370,7 +4465,7 @@ func (x *Publication) String() string {
 func (*Publication) ProtoMessage() {}
 
 func (x *Publication) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[52]
+	mi := &file_outrider_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4383,7 +4478,7 @@ func (x *Publication) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Publication.ProtoReflect.Descriptor instead.
 func (*Publication) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{52}
+	return file_outrider_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Publication) GetAdmission() uint64 {
@@ -4463,7 +4558,7 @@ type Admit struct {
 
 func (x *Admit) Reset() {
 	*x = Admit{}
-	mi := &file_outrider_proto_msgTypes[53]
+	mi := &file_outrider_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4475,7 +4570,7 @@ func (x *Admit) String() string {
 func (*Admit) ProtoMessage() {}
 
 func (x *Admit) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[53]
+	mi := &file_outrider_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4488,7 +4583,7 @@ func (x *Admit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Admit.ProtoReflect.Descriptor instead.
 func (*Admit) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{53}
+	return file_outrider_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Admit) GetPublication() *Publication {
@@ -4542,7 +4637,7 @@ type Admitted struct {
 
 func (x *Admitted) Reset() {
 	*x = Admitted{}
-	mi := &file_outrider_proto_msgTypes[54]
+	mi := &file_outrider_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4554,7 +4649,7 @@ func (x *Admitted) String() string {
 func (*Admitted) ProtoMessage() {}
 
 func (x *Admitted) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[54]
+	mi := &file_outrider_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4567,7 +4662,7 @@ func (x *Admitted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Admitted.ProtoReflect.Descriptor instead.
 func (*Admitted) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{54}
+	return file_outrider_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *Admitted) GetSegments() []*SegmentId {
@@ -4623,7 +4718,7 @@ type Next struct {
 
 func (x *Next) Reset() {
 	*x = Next{}
-	mi := &file_outrider_proto_msgTypes[55]
+	mi := &file_outrider_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4635,7 +4730,7 @@ func (x *Next) String() string {
 func (*Next) ProtoMessage() {}
 
 func (x *Next) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[55]
+	mi := &file_outrider_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4648,7 +4743,7 @@ func (x *Next) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Next.ProtoReflect.Descriptor instead.
 func (*Next) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{55}
+	return file_outrider_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Next) GetRollout() int64 {
@@ -4669,7 +4764,7 @@ type Commit struct {
 
 func (x *Commit) Reset() {
 	*x = Commit{}
-	mi := &file_outrider_proto_msgTypes[56]
+	mi := &file_outrider_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4681,7 +4776,7 @@ func (x *Commit) String() string {
 func (*Commit) ProtoMessage() {}
 
 func (x *Commit) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[56]
+	mi := &file_outrider_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4694,7 +4789,7 @@ func (x *Commit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Commit.ProtoReflect.Descriptor instead.
 func (*Commit) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{56}
+	return file_outrider_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Commit) GetAdmission() uint64 {
@@ -4721,7 +4816,7 @@ type Rollback struct {
 
 func (x *Rollback) Reset() {
 	*x = Rollback{}
-	mi := &file_outrider_proto_msgTypes[57]
+	mi := &file_outrider_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4733,7 +4828,7 @@ func (x *Rollback) String() string {
 func (*Rollback) ProtoMessage() {}
 
 func (x *Rollback) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[57]
+	mi := &file_outrider_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4746,7 +4841,7 @@ func (x *Rollback) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rollback.ProtoReflect.Descriptor instead.
 func (*Rollback) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{57}
+	return file_outrider_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Rollback) GetAdmission() uint64 {
@@ -4772,7 +4867,7 @@ type LeaseStatus struct {
 
 func (x *LeaseStatus) Reset() {
 	*x = LeaseStatus{}
-	mi := &file_outrider_proto_msgTypes[58]
+	mi := &file_outrider_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4784,7 +4879,7 @@ func (x *LeaseStatus) String() string {
 func (*LeaseStatus) ProtoMessage() {}
 
 func (x *LeaseStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[58]
+	mi := &file_outrider_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4797,7 +4892,7 @@ func (x *LeaseStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaseStatus.ProtoReflect.Descriptor instead.
 func (*LeaseStatus) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{58}
+	return file_outrider_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *LeaseStatus) GetAdmission() uint64 {
@@ -4819,7 +4914,7 @@ type Settled struct {
 
 func (x *Settled) Reset() {
 	*x = Settled{}
-	mi := &file_outrider_proto_msgTypes[59]
+	mi := &file_outrider_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4831,7 +4926,7 @@ func (x *Settled) String() string {
 func (*Settled) ProtoMessage() {}
 
 func (x *Settled) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[59]
+	mi := &file_outrider_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4844,7 +4939,7 @@ func (x *Settled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Settled.ProtoReflect.Descriptor instead.
 func (*Settled) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{59}
+	return file_outrider_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *Settled) GetAdmission() uint64 {
@@ -4886,7 +4981,7 @@ type DiscardGroups struct {
 
 func (x *DiscardGroups) Reset() {
 	*x = DiscardGroups{}
-	mi := &file_outrider_proto_msgTypes[60]
+	mi := &file_outrider_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4898,7 +4993,7 @@ func (x *DiscardGroups) String() string {
 func (*DiscardGroups) ProtoMessage() {}
 
 func (x *DiscardGroups) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[60]
+	mi := &file_outrider_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4911,7 +5006,7 @@ func (x *DiscardGroups) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiscardGroups.ProtoReflect.Descriptor instead.
 func (*DiscardGroups) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{60}
+	return file_outrider_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *DiscardGroups) GetAdmission() uint64 {
@@ -4945,7 +5040,7 @@ type Entry struct {
 
 func (x *Entry) Reset() {
 	*x = Entry{}
-	mi := &file_outrider_proto_msgTypes[61]
+	mi := &file_outrider_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4957,7 +5052,7 @@ func (x *Entry) String() string {
 func (*Entry) ProtoMessage() {}
 
 func (x *Entry) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[61]
+	mi := &file_outrider_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4970,7 +5065,7 @@ func (x *Entry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Entry.ProtoReflect.Descriptor instead.
 func (*Entry) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{61}
+	return file_outrider_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *Entry) GetIndex() uint64 {
@@ -4998,7 +5093,7 @@ type SetBase struct {
 
 func (x *SetBase) Reset() {
 	*x = SetBase{}
-	mi := &file_outrider_proto_msgTypes[62]
+	mi := &file_outrider_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5010,7 +5105,7 @@ func (x *SetBase) String() string {
 func (*SetBase) ProtoMessage() {}
 
 func (x *SetBase) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[62]
+	mi := &file_outrider_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5023,7 +5118,7 @@ func (x *SetBase) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetBase.ProtoReflect.Descriptor instead.
 func (*SetBase) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{62}
+	return file_outrider_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *SetBase) GetIndex() uint64 {
@@ -5051,7 +5146,7 @@ type Append struct {
 
 func (x *Append) Reset() {
 	*x = Append{}
-	mi := &file_outrider_proto_msgTypes[63]
+	mi := &file_outrider_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5063,7 +5158,7 @@ func (x *Append) String() string {
 func (*Append) ProtoMessage() {}
 
 func (x *Append) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[63]
+	mi := &file_outrider_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5076,7 +5171,7 @@ func (x *Append) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Append.ProtoReflect.Descriptor instead.
 func (*Append) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{63}
+	return file_outrider_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *Append) GetEntry() *Entry {
@@ -5104,7 +5199,7 @@ type Committed struct {
 
 func (x *Committed) Reset() {
 	*x = Committed{}
-	mi := &file_outrider_proto_msgTypes[64]
+	mi := &file_outrider_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5116,7 +5211,7 @@ func (x *Committed) String() string {
 func (*Committed) ProtoMessage() {}
 
 func (x *Committed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[64]
+	mi := &file_outrider_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5129,7 +5224,7 @@ func (x *Committed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Committed.ProtoReflect.Descriptor instead.
 func (*Committed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{64}
+	return file_outrider_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *Committed) GetAdmission() uint64 {
@@ -5155,7 +5250,7 @@ type GetState struct {
 
 func (x *GetState) Reset() {
 	*x = GetState{}
-	mi := &file_outrider_proto_msgTypes[65]
+	mi := &file_outrider_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5167,7 +5262,7 @@ func (x *GetState) String() string {
 func (*GetState) ProtoMessage() {}
 
 func (x *GetState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[65]
+	mi := &file_outrider_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5180,7 +5275,7 @@ func (x *GetState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetState.ProtoReflect.Descriptor instead.
 func (*GetState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{65}
+	return file_outrider_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *GetState) GetRollout() int64 {
@@ -5199,7 +5294,7 @@ type StateBytes struct {
 
 func (x *StateBytes) Reset() {
 	*x = StateBytes{}
-	mi := &file_outrider_proto_msgTypes[66]
+	mi := &file_outrider_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5211,7 +5306,7 @@ func (x *StateBytes) String() string {
 func (*StateBytes) ProtoMessage() {}
 
 func (x *StateBytes) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[66]
+	mi := &file_outrider_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5224,7 +5319,7 @@ func (x *StateBytes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateBytes.ProtoReflect.Descriptor instead.
 func (*StateBytes) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{66}
+	return file_outrider_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *StateBytes) GetState() []byte {
@@ -5243,7 +5338,7 @@ type Saved struct {
 
 func (x *Saved) Reset() {
 	*x = Saved{}
-	mi := &file_outrider_proto_msgTypes[67]
+	mi := &file_outrider_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5255,7 +5350,7 @@ func (x *Saved) String() string {
 func (*Saved) ProtoMessage() {}
 
 func (x *Saved) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[67]
+	mi := &file_outrider_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5268,7 +5363,7 @@ func (x *Saved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Saved.ProtoReflect.Descriptor instead.
 func (*Saved) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{67}
+	return file_outrider_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *Saved) GetRollout() int64 {
@@ -5287,7 +5382,7 @@ type Rewind struct {
 
 func (x *Rewind) Reset() {
 	*x = Rewind{}
-	mi := &file_outrider_proto_msgTypes[68]
+	mi := &file_outrider_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5299,7 +5394,7 @@ func (x *Rewind) String() string {
 func (*Rewind) ProtoMessage() {}
 
 func (x *Rewind) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[68]
+	mi := &file_outrider_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5312,7 +5407,7 @@ func (x *Rewind) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rewind.ProtoReflect.Descriptor instead.
 func (*Rewind) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{68}
+	return file_outrider_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *Rewind) GetRollout() int64 {
@@ -5333,7 +5428,7 @@ type Rewound struct {
 
 func (x *Rewound) Reset() {
 	*x = Rewound{}
-	mi := &file_outrider_proto_msgTypes[69]
+	mi := &file_outrider_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5345,7 +5440,7 @@ func (x *Rewound) String() string {
 func (*Rewound) ProtoMessage() {}
 
 func (x *Rewound) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[69]
+	mi := &file_outrider_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5358,7 +5453,7 @@ func (x *Rewound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rewound.ProtoReflect.Descriptor instead.
 func (*Rewound) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{69}
+	return file_outrider_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *Rewound) GetRollout() int64 {
@@ -5392,7 +5487,7 @@ type GetStats struct {
 
 func (x *GetStats) Reset() {
 	*x = GetStats{}
-	mi := &file_outrider_proto_msgTypes[70]
+	mi := &file_outrider_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5404,7 +5499,7 @@ func (x *GetStats) String() string {
 func (*GetStats) ProtoMessage() {}
 
 func (x *GetStats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[70]
+	mi := &file_outrider_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5417,7 +5512,7 @@ func (x *GetStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStats.ProtoReflect.Descriptor instead.
 func (*GetStats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{70}
+	return file_outrider_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *GetStats) GetReady() bool {
@@ -5438,7 +5533,7 @@ type Count struct {
 
 func (x *Count) Reset() {
 	*x = Count{}
-	mi := &file_outrider_proto_msgTypes[71]
+	mi := &file_outrider_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5450,7 +5545,7 @@ func (x *Count) String() string {
 func (*Count) ProtoMessage() {}
 
 func (x *Count) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[71]
+	mi := &file_outrider_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5463,7 +5558,7 @@ func (x *Count) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Count.ProtoReflect.Descriptor instead.
 func (*Count) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{71}
+	return file_outrider_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *Count) GetGroups() int64 {
@@ -5502,7 +5597,7 @@ type Books struct {
 
 func (x *Books) Reset() {
 	*x = Books{}
-	mi := &file_outrider_proto_msgTypes[72]
+	mi := &file_outrider_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5514,7 +5609,7 @@ func (x *Books) String() string {
 func (*Books) ProtoMessage() {}
 
 func (x *Books) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[72]
+	mi := &file_outrider_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5527,7 +5622,7 @@ func (x *Books) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Books.ProtoReflect.Descriptor instead.
 func (*Books) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{72}
+	return file_outrider_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *Books) GetReserved() *Count {
@@ -5609,7 +5704,7 @@ type Stats struct {
 
 func (x *Stats) Reset() {
 	*x = Stats{}
-	mi := &file_outrider_proto_msgTypes[73]
+	mi := &file_outrider_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5621,7 +5716,7 @@ func (x *Stats) String() string {
 func (*Stats) ProtoMessage() {}
 
 func (x *Stats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[73]
+	mi := &file_outrider_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5634,7 +5729,7 @@ func (x *Stats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stats.ProtoReflect.Descriptor instead.
 func (*Stats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{73}
+	return file_outrider_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *Stats) GetBooks() *Books {
@@ -5855,7 +5950,7 @@ type MemberStats struct {
 
 func (x *MemberStats) Reset() {
 	*x = MemberStats{}
-	mi := &file_outrider_proto_msgTypes[74]
+	mi := &file_outrider_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5867,7 +5962,7 @@ func (x *MemberStats) String() string {
 func (*MemberStats) ProtoMessage() {}
 
 func (x *MemberStats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[74]
+	mi := &file_outrider_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5880,7 +5975,7 @@ func (x *MemberStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberStats.ProtoReflect.Descriptor instead.
 func (*MemberStats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{74}
+	return file_outrider_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *MemberStats) GetName() string {
@@ -5941,7 +6036,7 @@ type GetMetrics struct {
 
 func (x *GetMetrics) Reset() {
 	*x = GetMetrics{}
-	mi := &file_outrider_proto_msgTypes[75]
+	mi := &file_outrider_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5953,7 +6048,7 @@ func (x *GetMetrics) String() string {
 func (*GetMetrics) ProtoMessage() {}
 
 func (x *GetMetrics) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[75]
+	mi := &file_outrider_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5966,7 +6061,7 @@ func (x *GetMetrics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetMetrics.ProtoReflect.Descriptor instead.
 func (*GetMetrics) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{75}
+	return file_outrider_proto_rawDescGZIP(), []int{76}
 }
 
 type Metrics struct {
@@ -5978,7 +6073,7 @@ type Metrics struct {
 
 func (x *Metrics) Reset() {
 	*x = Metrics{}
-	mi := &file_outrider_proto_msgTypes[76]
+	mi := &file_outrider_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5990,7 +6085,7 @@ func (x *Metrics) String() string {
 func (*Metrics) ProtoMessage() {}
 
 func (x *Metrics) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[76]
+	mi := &file_outrider_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6003,7 +6098,7 @@ func (x *Metrics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Metrics.ProtoReflect.Descriptor instead.
 func (*Metrics) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{76}
+	return file_outrider_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *Metrics) GetText() string {
@@ -6022,7 +6117,7 @@ type Close struct {
 
 func (x *Close) Reset() {
 	*x = Close{}
-	mi := &file_outrider_proto_msgTypes[77]
+	mi := &file_outrider_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6034,7 +6129,7 @@ func (x *Close) String() string {
 func (*Close) ProtoMessage() {}
 
 func (x *Close) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[77]
+	mi := &file_outrider_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6047,7 +6142,7 @@ func (x *Close) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Close.ProtoReflect.Descriptor instead.
 func (*Close) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{77}
+	return file_outrider_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *Close) GetForce() bool {
@@ -6067,7 +6162,7 @@ type Closed struct {
 
 func (x *Closed) Reset() {
 	*x = Closed{}
-	mi := &file_outrider_proto_msgTypes[78]
+	mi := &file_outrider_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6079,7 +6174,7 @@ func (x *Closed) String() string {
 func (*Closed) ProtoMessage() {}
 
 func (x *Closed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[78]
+	mi := &file_outrider_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6092,7 +6187,7 @@ func (x *Closed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Closed.ProtoReflect.Descriptor instead.
 func (*Closed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{78}
+	return file_outrider_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *Closed) GetStats() *Stats {
@@ -6118,7 +6213,7 @@ type Hold struct {
 
 func (x *Hold) Reset() {
 	*x = Hold{}
-	mi := &file_outrider_proto_msgTypes[79]
+	mi := &file_outrider_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6130,7 +6225,7 @@ func (x *Hold) String() string {
 func (*Hold) ProtoMessage() {}
 
 func (x *Hold) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[79]
+	mi := &file_outrider_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6143,7 +6238,7 @@ func (x *Hold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hold.ProtoReflect.Descriptor instead.
 func (*Hold) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{79}
+	return file_outrider_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *Hold) GetReason() string {
@@ -6162,7 +6257,7 @@ type HoldGranted struct {
 
 func (x *HoldGranted) Reset() {
 	*x = HoldGranted{}
-	mi := &file_outrider_proto_msgTypes[80]
+	mi := &file_outrider_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6174,7 +6269,7 @@ func (x *HoldGranted) String() string {
 func (*HoldGranted) ProtoMessage() {}
 
 func (x *HoldGranted) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[80]
+	mi := &file_outrider_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6187,7 +6282,7 @@ func (x *HoldGranted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldGranted.ProtoReflect.Descriptor instead.
 func (*HoldGranted) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{80}
+	return file_outrider_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *HoldGranted) GetHold() uint64 {
@@ -6206,7 +6301,7 @@ type AwaitFrontier struct {
 
 func (x *AwaitFrontier) Reset() {
 	*x = AwaitFrontier{}
-	mi := &file_outrider_proto_msgTypes[81]
+	mi := &file_outrider_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6218,7 +6313,7 @@ func (x *AwaitFrontier) String() string {
 func (*AwaitFrontier) ProtoMessage() {}
 
 func (x *AwaitFrontier) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[81]
+	mi := &file_outrider_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6231,7 +6326,7 @@ func (x *AwaitFrontier) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AwaitFrontier.ProtoReflect.Descriptor instead.
 func (*AwaitFrontier) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{81}
+	return file_outrider_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *AwaitFrontier) GetHold() uint64 {
@@ -6250,7 +6345,7 @@ type ReleaseHold struct {
 
 func (x *ReleaseHold) Reset() {
 	*x = ReleaseHold{}
-	mi := &file_outrider_proto_msgTypes[82]
+	mi := &file_outrider_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6262,7 +6357,7 @@ func (x *ReleaseHold) String() string {
 func (*ReleaseHold) ProtoMessage() {}
 
 func (x *ReleaseHold) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[82]
+	mi := &file_outrider_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6275,7 +6370,7 @@ func (x *ReleaseHold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseHold.ProtoReflect.Descriptor instead.
 func (*ReleaseHold) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{82}
+	return file_outrider_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *ReleaseHold) GetHold() uint64 {
@@ -6296,7 +6391,7 @@ type BeginUpdate struct {
 
 func (x *BeginUpdate) Reset() {
 	*x = BeginUpdate{}
-	mi := &file_outrider_proto_msgTypes[83]
+	mi := &file_outrider_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6308,7 +6403,7 @@ func (x *BeginUpdate) String() string {
 func (*BeginUpdate) ProtoMessage() {}
 
 func (x *BeginUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[83]
+	mi := &file_outrider_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6321,7 +6416,7 @@ func (x *BeginUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginUpdate.ProtoReflect.Descriptor instead.
 func (*BeginUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{83}
+	return file_outrider_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *BeginUpdate) GetVersion() int64 {
@@ -6359,7 +6454,7 @@ type EngineState struct {
 
 func (x *EngineState) Reset() {
 	*x = EngineState{}
-	mi := &file_outrider_proto_msgTypes[84]
+	mi := &file_outrider_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6371,7 +6466,7 @@ func (x *EngineState) String() string {
 func (*EngineState) ProtoMessage() {}
 
 func (x *EngineState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[84]
+	mi := &file_outrider_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6384,7 +6479,7 @@ func (x *EngineState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EngineState.ProtoReflect.Descriptor instead.
 func (*EngineState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{84}
+	return file_outrider_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *EngineState) GetSession() uint64 {
@@ -6444,7 +6539,7 @@ type UpdateState struct {
 
 func (x *UpdateState) Reset() {
 	*x = UpdateState{}
-	mi := &file_outrider_proto_msgTypes[85]
+	mi := &file_outrider_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6456,7 +6551,7 @@ func (x *UpdateState) String() string {
 func (*UpdateState) ProtoMessage() {}
 
 func (x *UpdateState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[85]
+	mi := &file_outrider_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6469,7 +6564,7 @@ func (x *UpdateState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateState.ProtoReflect.Descriptor instead.
 func (*UpdateState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{85}
+	return file_outrider_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *UpdateState) GetHold() uint64 {
@@ -6530,7 +6625,7 @@ type GetUpdate struct {
 
 func (x *GetUpdate) Reset() {
 	*x = GetUpdate{}
-	mi := &file_outrider_proto_msgTypes[86]
+	mi := &file_outrider_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6542,7 +6637,7 @@ func (x *GetUpdate) String() string {
 func (*GetUpdate) ProtoMessage() {}
 
 func (x *GetUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[86]
+	mi := &file_outrider_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6555,7 +6650,7 @@ func (x *GetUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetUpdate.ProtoReflect.Descriptor instead.
 func (*GetUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{86}
+	return file_outrider_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *GetUpdate) GetHold() uint64 {
@@ -6576,7 +6671,7 @@ type RecordUpdate struct {
 
 func (x *RecordUpdate) Reset() {
 	*x = RecordUpdate{}
-	mi := &file_outrider_proto_msgTypes[87]
+	mi := &file_outrider_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6588,7 +6683,7 @@ func (x *RecordUpdate) String() string {
 func (*RecordUpdate) ProtoMessage() {}
 
 func (x *RecordUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[87]
+	mi := &file_outrider_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6601,7 +6696,7 @@ func (x *RecordUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordUpdate.ProtoReflect.Descriptor instead.
 func (*RecordUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{87}
+	return file_outrider_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *RecordUpdate) GetHold() uint64 {
@@ -6628,7 +6723,7 @@ type UndoUpdate struct {
 
 func (x *UndoUpdate) Reset() {
 	*x = UndoUpdate{}
-	mi := &file_outrider_proto_msgTypes[88]
+	mi := &file_outrider_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6640,7 +6735,7 @@ func (x *UndoUpdate) String() string {
 func (*UndoUpdate) ProtoMessage() {}
 
 func (x *UndoUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[88]
+	mi := &file_outrider_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6653,7 +6748,7 @@ func (x *UndoUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoUpdate.ProtoReflect.Descriptor instead.
 func (*UndoUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{88}
+	return file_outrider_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *UndoUpdate) GetHold() uint64 {
@@ -6894,14 +6989,19 @@ const file_outrider_proto_rawDesc = "" +
 	"\x05token\x18\x01 \x01(\tR\x05token\x122\n" +
 	"\bsegments\x18\x02 \x03(\v2\x16.outrider.v1.SegmentIdR\bsegments\"=\n" +
 	"\aFetched\x122\n" +
-	"\bsegments\x18\x01 \x03(\v2\x16.outrider.v1.SegmentIdR\bsegments\"h\n" +
+	"\bsegments\x18\x01 \x03(\v2\x16.outrider.v1.SegmentIdR\bsegments\"\xb5\x01\n" +
+	"\bReceipts\x121\n" +
+	"\btimeline\x18x \x01(\v2\x15.outrider.v1.TimelineR\btimeline\x12\x16\n" +
+	"\x06worker\x18y \x01(\x06R\x06worker\x12\x1a\n" +
+	"\x06groups\x18z \x03(\x03B\x02\x10\x01R\x06groups\x12\x1e\n" +
+	"\battempts\x18{ \x03(\rB\x02\x10\x01R\battempts\x12\"\n" +
 	"\n" +
-	"Assignment\x12.\n" +
-	"\areceipt\x18\x01 \x01(\v2\x14.outrider.v1.ReceiptR\areceipt\x12\x10\n" +
-	"\x03row\x18\x02 \x01(\x03R\x03row\x12\x18\n" +
-	"\aversion\x18\x03 \x01(\x03R\aversion\"B\n" +
-	"\x05Grant\x129\n" +
-	"\vassignments\x18\x01 \x03(\v2\x17.outrider.v1.AssignmentR\vassignments\":\n" +
+	"executions\x18| \x03(\x04B\x02\x10\x01R\n" +
+	"executions\"r\n" +
+	"\x05Grant\x121\n" +
+	"\breceipts\x18x \x01(\v2\x15.outrider.v1.ReceiptsR\breceipts\x12\x16\n" +
+	"\x04rows\x18y \x03(\x03B\x02\x10\x01R\x04rows\x12\x1e\n" +
+	"\bversions\x18z \x03(\x03B\x02\x10\x01R\bversions\":\n" +
 	"\x06Cancel\x120\n" +
 	"\breceipts\x18\x01 \x03(\v2\x14.outrider.v1.ReceiptR\breceipts\">\n" +
 	"\n" +
@@ -6909,18 +7009,22 @@ const file_outrider_proto_rawDesc = "" +
 	"\x06counts\x18\x01 \x03(\v2\x18.outrider.v1.SampleCountR\x06counts\"W\n" +
 	"\vSampleCount\x12.\n" +
 	"\areceipt\x18\x01 \x01(\v2\x14.outrider.v1.ReceiptR\areceipt\x12\x18\n" +
-	"\asamples\x18\x02 \x01(\rR\asamples\":\n" +
+	"\asamples\x18\x02 \x01(\rR\asamples\"p\n" +
 	"\x06Report\x120\n" +
-	"\boutcomes\x18\x01 \x03(\v2\x14.outrider.v1.OutcomeR\boutcomes\"\x90\x02\n" +
+	"\boutcomes\x18\x01 \x03(\v2\x14.outrider.v1.OutcomeR\boutcomes\x124\n" +
+	"\tsuccesses\x18x \x03(\v2\x16.outrider.v1.SuccessesR\tsuccesses\"\x99\x01\n" +
+	"\tSuccesses\x121\n" +
+	"\breceipts\x18x \x01(\v2\x15.outrider.v1.ReceiptsR\breceipts\x12\x1e\n" +
+	"\bsegments\x18y \x03(\rB\x02\x10\x01R\bsegments\x12!\n" +
+	"\n" +
+	"first_rows\x18z \x03(\x03B\x02\x10\x01R\tfirstRows\x12\x16\n" +
+	"\x04rows\x18{ \x03(\x03B\x02\x10\x01R\x04rows\"\xd7\x01\n" +
 	"\aOutcome\x12.\n" +
 	"\areceipt\x18\x01 \x01(\v2\x14.outrider.v1.ReceiptR\areceipt\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x16\n" +
-	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x18\n" +
-	"\asegment\x18\x04 \x01(\rR\asegment\x12\x1b\n" +
-	"\tfirst_row\x18\x05 \x01(\x03R\bfirstRow\x12\x12\n" +
-	"\x04rows\x18\x06 \x01(\x03R\x04rows\x12.\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\x12.\n" +
 	"\alocator\x18\a \x01(\v2\x14.outrider.v1.LocatorR\alocator\x12.\n" +
-	"\asummary\x18\b \x01(\v2\x14.outrider.v1.SummaryR\asummary\"\x8e\x03\n" +
+	"\asummary\x18\b \x01(\v2\x14.outrider.v1.SummaryR\asummaryJ\x04\b\x04\x10\x05J\x04\b\x05\x10\x06J\x04\b\x06\x10\a\"\x8e\x03\n" +
 	"\aSummary\x12\x1c\n" +
 	"\aparents\x18\x01 \x03(\x03B\x02\x10\x01R\aparents\x12\x18\n" +
 	"\x05slots\x18\x02 \x03(\x05B\x02\x10\x01R\x05slots\x12\x1c\n" +
@@ -6937,9 +7041,10 @@ const file_outrider_proto_rawDesc = "" +
 	"\vmax_version\x18\v \x01(\x03R\n" +
 	"maxVersion\x12!\n" +
 	"\fsum_versions\x18\f \x01(\x03R\vsumVersions\x12\x14\n" +
-	"\x05bytes\x18\r \x01(\x03R\x05bytes\"6\n" +
+	"\x05bytes\x18\r \x01(\x03R\x05bytes\"R\n" +
 	"\bReported\x12*\n" +
-	"\x06errors\x18\x01 \x03(\v2\x12.outrider.v1.ErrorR\x06errors\";\n" +
+	"\x06errors\x18\x01 \x03(\v2\x12.outrider.v1.ErrorR\x06errors\x12\x1a\n" +
+	"\x06places\x18x \x03(\rB\x02\x10\x01R\x06places\";\n" +
 	"\aConfirm\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x03R\aversion\x12\x16\n" +
 	"\x06digest\x18\x02 \x01(\tR\x06digest\">\n" +
@@ -7186,7 +7291,7 @@ func file_outrider_proto_rawDescGZIP() []byte {
 	return file_outrider_proto_rawDescData
 }
 
-var file_outrider_proto_msgTypes = make([]protoimpl.MessageInfo, 93)
+var file_outrider_proto_msgTypes = make([]protoimpl.MessageInfo, 94)
 var file_outrider_proto_goTypes = []any{
 	(*Frame)(nil),         // 0: outrider.v1.Frame
 	(*Error)(nil),         // 1: outrider.v1.Error
@@ -7220,67 +7325,68 @@ var file_outrider_proto_goTypes = []any{
 	(*End)(nil),           // 29: outrider.v1.End
 	(*Fetch)(nil),         // 30: outrider.v1.Fetch
 	(*Fetched)(nil),       // 31: outrider.v1.Fetched
-	(*Assignment)(nil),    // 32: outrider.v1.Assignment
+	(*Receipts)(nil),      // 32: outrider.v1.Receipts
 	(*Grant)(nil),         // 33: outrider.v1.Grant
 	(*Cancel)(nil),        // 34: outrider.v1.Cancel
 	(*SampleDone)(nil),    // 35: outrider.v1.SampleDone
 	(*SampleCount)(nil),   // 36: outrider.v1.SampleCount
 	(*Report)(nil),        // 37: outrider.v1.Report
-	(*Outcome)(nil),       // 38: outrider.v1.Outcome
-	(*Summary)(nil),       // 39: outrider.v1.Summary
-	(*Reported)(nil),      // 40: outrider.v1.Reported
-	(*Confirm)(nil),       // 41: outrider.v1.Confirm
-	(*Confirmed)(nil),     // 42: outrider.v1.Confirmed
-	(*Drain)(nil),         // 43: outrider.v1.Drain
-	(*Release)(nil),       // 44: outrider.v1.Release
-	(*Take)(nil),          // 45: outrider.v1.Take
-	(*Alone)(nil),         // 46: outrider.v1.Alone
-	(*CancelTake)(nil),    // 47: outrider.v1.CancelTake
-	(*LeasedGroup)(nil),   // 48: outrider.v1.LeasedGroup
-	(*Lease)(nil),         // 49: outrider.v1.Lease
-	(*Shard)(nil),         // 50: outrider.v1.Shard
-	(*Publish)(nil),       // 51: outrider.v1.Publish
-	(*Publication)(nil),   // 52: outrider.v1.Publication
-	(*Admit)(nil),         // 53: outrider.v1.Admit
-	(*Admitted)(nil),      // 54: outrider.v1.Admitted
-	(*Next)(nil),          // 55: outrider.v1.Next
-	(*Commit)(nil),        // 56: outrider.v1.Commit
-	(*Rollback)(nil),      // 57: outrider.v1.Rollback
-	(*LeaseStatus)(nil),   // 58: outrider.v1.LeaseStatus
-	(*Settled)(nil),       // 59: outrider.v1.Settled
-	(*DiscardGroups)(nil), // 60: outrider.v1.DiscardGroups
-	(*Entry)(nil),         // 61: outrider.v1.Entry
-	(*SetBase)(nil),       // 62: outrider.v1.SetBase
-	(*Append)(nil),        // 63: outrider.v1.Append
-	(*Committed)(nil),     // 64: outrider.v1.Committed
-	(*GetState)(nil),      // 65: outrider.v1.GetState
-	(*StateBytes)(nil),    // 66: outrider.v1.StateBytes
-	(*Saved)(nil),         // 67: outrider.v1.Saved
-	(*Rewind)(nil),        // 68: outrider.v1.Rewind
-	(*Rewound)(nil),       // 69: outrider.v1.Rewound
-	(*GetStats)(nil),      // 70: outrider.v1.GetStats
-	(*Count)(nil),         // 71: outrider.v1.Count
-	(*Books)(nil),         // 72: outrider.v1.Books
-	(*Stats)(nil),         // 73: outrider.v1.Stats
-	(*MemberStats)(nil),   // 74: outrider.v1.MemberStats
-	(*GetMetrics)(nil),    // 75: outrider.v1.GetMetrics
-	(*Metrics)(nil),       // 76: outrider.v1.Metrics
-	(*Close)(nil),         // 77: outrider.v1.Close
-	(*Closed)(nil),        // 78: outrider.v1.Closed
-	(*Hold)(nil),          // 79: outrider.v1.Hold
-	(*HoldGranted)(nil),   // 80: outrider.v1.HoldGranted
-	(*AwaitFrontier)(nil), // 81: outrider.v1.AwaitFrontier
-	(*ReleaseHold)(nil),   // 82: outrider.v1.ReleaseHold
-	(*BeginUpdate)(nil),   // 83: outrider.v1.BeginUpdate
-	(*EngineState)(nil),   // 84: outrider.v1.EngineState
-	(*UpdateState)(nil),   // 85: outrider.v1.UpdateState
-	(*GetUpdate)(nil),     // 86: outrider.v1.GetUpdate
-	(*RecordUpdate)(nil),  // 87: outrider.v1.RecordUpdate
-	(*UndoUpdate)(nil),    // 88: outrider.v1.UndoUpdate
-	nil,                   // 89: outrider.v1.Publish.RolesEntry
-	nil,                   // 90: outrider.v1.Publication.RolesEntry
-	nil,                   // 91: outrider.v1.Books.DiscardedEntry
-	nil,                   // 92: outrider.v1.Books.LiveGroupsEntry
+	(*Successes)(nil),     // 38: outrider.v1.Successes
+	(*Outcome)(nil),       // 39: outrider.v1.Outcome
+	(*Summary)(nil),       // 40: outrider.v1.Summary
+	(*Reported)(nil),      // 41: outrider.v1.Reported
+	(*Confirm)(nil),       // 42: outrider.v1.Confirm
+	(*Confirmed)(nil),     // 43: outrider.v1.Confirmed
+	(*Drain)(nil),         // 44: outrider.v1.Drain
+	(*Release)(nil),       // 45: outrider.v1.Release
+	(*Take)(nil),          // 46: outrider.v1.Take
+	(*Alone)(nil),         // 47: outrider.v1.Alone
+	(*CancelTake)(nil),    // 48: outrider.v1.CancelTake
+	(*LeasedGroup)(nil),   // 49: outrider.v1.LeasedGroup
+	(*Lease)(nil),         // 50: outrider.v1.Lease
+	(*Shard)(nil),         // 51: outrider.v1.Shard
+	(*Publish)(nil),       // 52: outrider.v1.Publish
+	(*Publication)(nil),   // 53: outrider.v1.Publication
+	(*Admit)(nil),         // 54: outrider.v1.Admit
+	(*Admitted)(nil),      // 55: outrider.v1.Admitted
+	(*Next)(nil),          // 56: outrider.v1.Next
+	(*Commit)(nil),        // 57: outrider.v1.Commit
+	(*Rollback)(nil),      // 58: outrider.v1.Rollback
+	(*LeaseStatus)(nil),   // 59: outrider.v1.LeaseStatus
+	(*Settled)(nil),       // 60: outrider.v1.Settled
+	(*DiscardGroups)(nil), // 61: outrider.v1.DiscardGroups
+	(*Entry)(nil),         // 62: outrider.v1.Entry
+	(*SetBase)(nil),       // 63: outrider.v1.SetBase
+	(*Append)(nil),        // 64: outrider.v1.Append
+	(*Committed)(nil),     // 65: outrider.v1.Committed
+	(*GetState)(nil),      // 66: outrider.v1.GetState
+	(*StateBytes)(nil),    // 67: outrider.v1.StateBytes
+	(*Saved)(nil),         // 68: outrider.v1.Saved
+	(*Rewind)(nil),        // 69: outrider.v1.Rewind
+	(*Rewound)(nil),       // 70: outrider.v1.Rewound
+	(*GetStats)(nil),      // 71: outrider.v1.GetStats
+	(*Count)(nil),         // 72: outrider.v1.Count
+	(*Books)(nil),         // 73: outrider.v1.Books
+	(*Stats)(nil),         // 74: outrider.v1.Stats
+	(*MemberStats)(nil),   // 75: outrider.v1.MemberStats
+	(*GetMetrics)(nil),    // 76: outrider.v1.GetMetrics
+	(*Metrics)(nil),       // 77: outrider.v1.Metrics
+	(*Close)(nil),         // 78: outrider.v1.Close
+	(*Closed)(nil),        // 79: outrider.v1.Closed
+	(*Hold)(nil),          // 80: outrider.v1.Hold
+	(*HoldGranted)(nil),   // 81: outrider.v1.HoldGranted
+	(*AwaitFrontier)(nil), // 82: outrider.v1.AwaitFrontier
+	(*ReleaseHold)(nil),   // 83: outrider.v1.ReleaseHold
+	(*BeginUpdate)(nil),   // 84: outrider.v1.BeginUpdate
+	(*EngineState)(nil),   // 85: outrider.v1.EngineState
+	(*UpdateState)(nil),   // 86: outrider.v1.UpdateState
+	(*GetUpdate)(nil),     // 87: outrider.v1.GetUpdate
+	(*RecordUpdate)(nil),  // 88: outrider.v1.RecordUpdate
+	(*UndoUpdate)(nil),    // 89: outrider.v1.UndoUpdate
+	nil,                   // 90: outrider.v1.Publish.RolesEntry
+	nil,                   // 91: outrider.v1.Publication.RolesEntry
+	nil,                   // 92: outrider.v1.Books.DiscardedEntry
+	nil,                   // 93: outrider.v1.Books.LiveGroupsEntry
 }
 var file_outrider_proto_depIdxs = []int32{
 	1,   // 0: outrider.v1.Frame.error:type_name -> outrider.v1.Error
@@ -7305,47 +7411,47 @@ var file_outrider_proto_depIdxs = []int32{
 	34,  // 19: outrider.v1.Frame.cancel:type_name -> outrider.v1.Cancel
 	35,  // 20: outrider.v1.Frame.sample_done:type_name -> outrider.v1.SampleDone
 	37,  // 21: outrider.v1.Frame.report:type_name -> outrider.v1.Report
-	40,  // 22: outrider.v1.Frame.reported:type_name -> outrider.v1.Reported
-	41,  // 23: outrider.v1.Frame.confirm:type_name -> outrider.v1.Confirm
-	42,  // 24: outrider.v1.Frame.confirmed:type_name -> outrider.v1.Confirmed
-	43,  // 25: outrider.v1.Frame.drain:type_name -> outrider.v1.Drain
-	44,  // 26: outrider.v1.Frame.release:type_name -> outrider.v1.Release
-	45,  // 27: outrider.v1.Frame.take:type_name -> outrider.v1.Take
-	47,  // 28: outrider.v1.Frame.cancel_take:type_name -> outrider.v1.CancelTake
-	49,  // 29: outrider.v1.Frame.lease:type_name -> outrider.v1.Lease
-	51,  // 30: outrider.v1.Frame.publish:type_name -> outrider.v1.Publish
-	52,  // 31: outrider.v1.Frame.publication:type_name -> outrider.v1.Publication
-	53,  // 32: outrider.v1.Frame.admit:type_name -> outrider.v1.Admit
-	54,  // 33: outrider.v1.Frame.admitted:type_name -> outrider.v1.Admitted
-	56,  // 34: outrider.v1.Frame.commit:type_name -> outrider.v1.Commit
-	57,  // 35: outrider.v1.Frame.rollback:type_name -> outrider.v1.Rollback
-	58,  // 36: outrider.v1.Frame.lease_status:type_name -> outrider.v1.LeaseStatus
-	59,  // 37: outrider.v1.Frame.settled:type_name -> outrider.v1.Settled
-	60,  // 38: outrider.v1.Frame.discard_groups:type_name -> outrider.v1.DiscardGroups
-	55,  // 39: outrider.v1.Frame.next:type_name -> outrider.v1.Next
-	62,  // 40: outrider.v1.Frame.set_base:type_name -> outrider.v1.SetBase
-	63,  // 41: outrider.v1.Frame.append:type_name -> outrider.v1.Append
-	64,  // 42: outrider.v1.Frame.committed:type_name -> outrider.v1.Committed
-	65,  // 43: outrider.v1.Frame.get_state:type_name -> outrider.v1.GetState
-	66,  // 44: outrider.v1.Frame.state_bytes:type_name -> outrider.v1.StateBytes
-	67,  // 45: outrider.v1.Frame.saved:type_name -> outrider.v1.Saved
-	68,  // 46: outrider.v1.Frame.rewind:type_name -> outrider.v1.Rewind
-	69,  // 47: outrider.v1.Frame.rewound:type_name -> outrider.v1.Rewound
-	70,  // 48: outrider.v1.Frame.get_stats:type_name -> outrider.v1.GetStats
-	73,  // 49: outrider.v1.Frame.stats:type_name -> outrider.v1.Stats
-	77,  // 50: outrider.v1.Frame.close:type_name -> outrider.v1.Close
-	78,  // 51: outrider.v1.Frame.closed:type_name -> outrider.v1.Closed
-	75,  // 52: outrider.v1.Frame.get_metrics:type_name -> outrider.v1.GetMetrics
-	76,  // 53: outrider.v1.Frame.metrics:type_name -> outrider.v1.Metrics
-	79,  // 54: outrider.v1.Frame.hold:type_name -> outrider.v1.Hold
-	80,  // 55: outrider.v1.Frame.hold_granted:type_name -> outrider.v1.HoldGranted
-	81,  // 56: outrider.v1.Frame.await_frontier:type_name -> outrider.v1.AwaitFrontier
-	82,  // 57: outrider.v1.Frame.release_hold:type_name -> outrider.v1.ReleaseHold
-	83,  // 58: outrider.v1.Frame.begin_update:type_name -> outrider.v1.BeginUpdate
-	85,  // 59: outrider.v1.Frame.update_state:type_name -> outrider.v1.UpdateState
-	86,  // 60: outrider.v1.Frame.get_update:type_name -> outrider.v1.GetUpdate
-	87,  // 61: outrider.v1.Frame.record_update:type_name -> outrider.v1.RecordUpdate
-	88,  // 62: outrider.v1.Frame.undo_update:type_name -> outrider.v1.UndoUpdate
+	41,  // 22: outrider.v1.Frame.reported:type_name -> outrider.v1.Reported
+	42,  // 23: outrider.v1.Frame.confirm:type_name -> outrider.v1.Confirm
+	43,  // 24: outrider.v1.Frame.confirmed:type_name -> outrider.v1.Confirmed
+	44,  // 25: outrider.v1.Frame.drain:type_name -> outrider.v1.Drain
+	45,  // 26: outrider.v1.Frame.release:type_name -> outrider.v1.Release
+	46,  // 27: outrider.v1.Frame.take:type_name -> outrider.v1.Take
+	48,  // 28: outrider.v1.Frame.cancel_take:type_name -> outrider.v1.CancelTake
+	50,  // 29: outrider.v1.Frame.lease:type_name -> outrider.v1.Lease
+	52,  // 30: outrider.v1.Frame.publish:type_name -> outrider.v1.Publish
+	53,  // 31: outrider.v1.Frame.publication:type_name -> outrider.v1.Publication
+	54,  // 32: outrider.v1.Frame.admit:type_name -> outrider.v1.Admit
+	55,  // 33: outrider.v1.Frame.admitted:type_name -> outrider.v1.Admitted
+	57,  // 34: outrider.v1.Frame.commit:type_name -> outrider.v1.Commit
+	58,  // 35: outrider.v1.Frame.rollback:type_name -> outrider.v1.Rollback
+	59,  // 36: outrider.v1.Frame.lease_status:type_name -> outrider.v1.LeaseStatus
+	60,  // 37: outrider.v1.Frame.settled:type_name -> outrider.v1.Settled
+	61,  // 38: outrider.v1.Frame.discard_groups:type_name -> outrider.v1.DiscardGroups
+	56,  // 39: outrider.v1.Frame.next:type_name -> outrider.v1.Next
+	63,  // 40: outrider.v1.Frame.set_base:type_name -> outrider.v1.SetBase
+	64,  // 41: outrider.v1.Frame.append:type_name -> outrider.v1.Append
+	65,  // 42: outrider.v1.Frame.committed:type_name -> outrider.v1.Committed
+	66,  // 43: outrider.v1.Frame.get_state:type_name -> outrider.v1.GetState
+	67,  // 44: outrider.v1.Frame.state_bytes:type_name -> outrider.v1.StateBytes
+	68,  // 45: outrider.v1.Frame.saved:type_name -> outrider.v1.Saved
+	69,  // 46: outrider.v1.Frame.rewind:type_name -> outrider.v1.Rewind
+	70,  // 47: outrider.v1.Frame.rewound:type_name -> outrider.v1.Rewound
+	71,  // 48: outrider.v1.Frame.get_stats:type_name -> outrider.v1.GetStats
+	74,  // 49: outrider.v1.Frame.stats:type_name -> outrider.v1.Stats
+	78,  // 50: outrider.v1.Frame.close:type_name -> outrider.v1.Close
+	79,  // 51: outrider.v1.Frame.closed:type_name -> outrider.v1.Closed
+	76,  // 52: outrider.v1.Frame.get_metrics:type_name -> outrider.v1.GetMetrics
+	77,  // 53: outrider.v1.Frame.metrics:type_name -> outrider.v1.Metrics
+	80,  // 54: outrider.v1.Frame.hold:type_name -> outrider.v1.Hold
+	81,  // 55: outrider.v1.Frame.hold_granted:type_name -> outrider.v1.HoldGranted
+	82,  // 56: outrider.v1.Frame.await_frontier:type_name -> outrider.v1.AwaitFrontier
+	83,  // 57: outrider.v1.Frame.release_hold:type_name -> outrider.v1.ReleaseHold
+	84,  // 58: outrider.v1.Frame.begin_update:type_name -> outrider.v1.BeginUpdate
+	86,  // 59: outrider.v1.Frame.update_state:type_name -> outrider.v1.UpdateState
+	87,  // 60: outrider.v1.Frame.get_update:type_name -> outrider.v1.GetUpdate
+	88,  // 61: outrider.v1.Frame.record_update:type_name -> outrider.v1.RecordUpdate
+	89,  // 62: outrider.v1.Frame.undo_update:type_name -> outrider.v1.UndoUpdate
 	7,   // 63: outrider.v1.Timeline.origin:type_name -> outrider.v1.Term
 	8,   // 64: outrider.v1.Receipt.timeline:type_name -> outrider.v1.Timeline
 	10,  // 65: outrider.v1.Locator.segment:type_name -> outrider.v1.SegmentId
@@ -7359,10 +7465,10 @@ var file_outrider_proto_depIdxs = []int32{
 	7,   // 73: outrider.v1.Join.known_term:type_name -> outrider.v1.Term
 	21,  // 74: outrider.v1.Join.inventory:type_name -> outrider.v1.Inventory
 	8,   // 75: outrider.v1.WorkerRole.confirmed_timeline:type_name -> outrider.v1.Timeline
-	61,  // 76: outrider.v1.TrainerRole.log:type_name -> outrider.v1.Entry
+	62,  // 76: outrider.v1.TrainerRole.log:type_name -> outrider.v1.Entry
 	22,  // 77: outrider.v1.Inventory.held:type_name -> outrider.v1.Held
 	9,   // 78: outrider.v1.Held.receipt:type_name -> outrider.v1.Receipt
-	38,  // 79: outrider.v1.Held.outcome:type_name -> outrider.v1.Outcome
+	39,  // 79: outrider.v1.Held.outcome:type_name -> outrider.v1.Outcome
 	7,   // 80: outrider.v1.Joined.term:type_name -> outrider.v1.Term
 	8,   // 81: outrider.v1.Joined.timeline:type_name -> outrider.v1.Timeline
 	12,  // 82: outrider.v1.Joined.table:type_name -> outrider.v1.Endpoint
@@ -7373,55 +7479,57 @@ var file_outrider_proto_depIdxs = []int32{
 	1,   // 87: outrider.v1.End.error:type_name -> outrider.v1.Error
 	10,  // 88: outrider.v1.Fetch.segments:type_name -> outrider.v1.SegmentId
 	10,  // 89: outrider.v1.Fetched.segments:type_name -> outrider.v1.SegmentId
-	9,   // 90: outrider.v1.Assignment.receipt:type_name -> outrider.v1.Receipt
-	32,  // 91: outrider.v1.Grant.assignments:type_name -> outrider.v1.Assignment
+	8,   // 90: outrider.v1.Receipts.timeline:type_name -> outrider.v1.Timeline
+	32,  // 91: outrider.v1.Grant.receipts:type_name -> outrider.v1.Receipts
 	9,   // 92: outrider.v1.Cancel.receipts:type_name -> outrider.v1.Receipt
 	36,  // 93: outrider.v1.SampleDone.counts:type_name -> outrider.v1.SampleCount
 	9,   // 94: outrider.v1.SampleCount.receipt:type_name -> outrider.v1.Receipt
-	38,  // 95: outrider.v1.Report.outcomes:type_name -> outrider.v1.Outcome
-	9,   // 96: outrider.v1.Outcome.receipt:type_name -> outrider.v1.Receipt
-	11,  // 97: outrider.v1.Outcome.locator:type_name -> outrider.v1.Locator
-	39,  // 98: outrider.v1.Outcome.summary:type_name -> outrider.v1.Summary
-	1,   // 99: outrider.v1.Reported.errors:type_name -> outrider.v1.Error
-	8,   // 100: outrider.v1.Confirmed.timeline:type_name -> outrider.v1.Timeline
-	46,  // 101: outrider.v1.Take.alone:type_name -> outrider.v1.Alone
-	11,  // 102: outrider.v1.LeasedGroup.locator:type_name -> outrider.v1.Locator
-	39,  // 103: outrider.v1.LeasedGroup.summary:type_name -> outrider.v1.Summary
-	48,  // 104: outrider.v1.Lease.groups:type_name -> outrider.v1.LeasedGroup
-	12,  // 105: outrider.v1.Lease.endpoints:type_name -> outrider.v1.Endpoint
-	11,  // 106: outrider.v1.Shard.locators:type_name -> outrider.v1.Locator
-	50,  // 107: outrider.v1.Publish.shards:type_name -> outrider.v1.Shard
-	89,  // 108: outrider.v1.Publish.roles:type_name -> outrider.v1.Publish.RolesEntry
-	8,   // 109: outrider.v1.Publication.timeline:type_name -> outrider.v1.Timeline
-	7,   // 110: outrider.v1.Publication.term:type_name -> outrider.v1.Term
-	50,  // 111: outrider.v1.Publication.shards:type_name -> outrider.v1.Shard
-	90,  // 112: outrider.v1.Publication.roles:type_name -> outrider.v1.Publication.RolesEntry
-	12,  // 113: outrider.v1.Publication.endpoints:type_name -> outrider.v1.Endpoint
-	52,  // 114: outrider.v1.Admit.publication:type_name -> outrider.v1.Publication
-	10,  // 115: outrider.v1.Admitted.segments:type_name -> outrider.v1.SegmentId
-	11,  // 116: outrider.v1.Admitted.locators:type_name -> outrider.v1.Locator
-	53,  // 117: outrider.v1.Commit.admit:type_name -> outrider.v1.Admit
-	61,  // 118: outrider.v1.Append.entry:type_name -> outrider.v1.Entry
-	71,  // 119: outrider.v1.Books.reserved:type_name -> outrider.v1.Count
-	71,  // 120: outrider.v1.Books.acknowledged:type_name -> outrider.v1.Count
-	91,  // 121: outrider.v1.Books.discarded:type_name -> outrider.v1.Books.DiscardedEntry
-	71,  // 122: outrider.v1.Books.failed:type_name -> outrider.v1.Count
-	71,  // 123: outrider.v1.Books.live:type_name -> outrider.v1.Count
-	92,  // 124: outrider.v1.Books.live_groups:type_name -> outrider.v1.Books.LiveGroupsEntry
-	72,  // 125: outrider.v1.Stats.books:type_name -> outrider.v1.Books
-	8,   // 126: outrider.v1.Stats.timeline:type_name -> outrider.v1.Timeline
-	7,   // 127: outrider.v1.Stats.term:type_name -> outrider.v1.Term
-	74,  // 128: outrider.v1.Stats.members:type_name -> outrider.v1.MemberStats
-	73,  // 129: outrider.v1.Closed.stats:type_name -> outrider.v1.Stats
-	84,  // 130: outrider.v1.UpdateState.engines:type_name -> outrider.v1.EngineState
-	71,  // 131: outrider.v1.Books.DiscardedEntry.value:type_name -> outrider.v1.Count
-	0,   // 132: outrider.v1.Owner.Session:input_type -> outrider.v1.Frame
-	0,   // 133: outrider.v1.Owner.Session:output_type -> outrider.v1.Frame
-	133, // [133:134] is the sub-list for method output_type
-	132, // [132:133] is the sub-list for method input_type
-	132, // [132:132] is the sub-list for extension type_name
-	132, // [132:132] is the sub-list for extension extendee
-	0,   // [0:132] is the sub-list for field type_name
+	39,  // 95: outrider.v1.Report.outcomes:type_name -> outrider.v1.Outcome
+	38,  // 96: outrider.v1.Report.successes:type_name -> outrider.v1.Successes
+	32,  // 97: outrider.v1.Successes.receipts:type_name -> outrider.v1.Receipts
+	9,   // 98: outrider.v1.Outcome.receipt:type_name -> outrider.v1.Receipt
+	11,  // 99: outrider.v1.Outcome.locator:type_name -> outrider.v1.Locator
+	40,  // 100: outrider.v1.Outcome.summary:type_name -> outrider.v1.Summary
+	1,   // 101: outrider.v1.Reported.errors:type_name -> outrider.v1.Error
+	8,   // 102: outrider.v1.Confirmed.timeline:type_name -> outrider.v1.Timeline
+	47,  // 103: outrider.v1.Take.alone:type_name -> outrider.v1.Alone
+	11,  // 104: outrider.v1.LeasedGroup.locator:type_name -> outrider.v1.Locator
+	40,  // 105: outrider.v1.LeasedGroup.summary:type_name -> outrider.v1.Summary
+	49,  // 106: outrider.v1.Lease.groups:type_name -> outrider.v1.LeasedGroup
+	12,  // 107: outrider.v1.Lease.endpoints:type_name -> outrider.v1.Endpoint
+	11,  // 108: outrider.v1.Shard.locators:type_name -> outrider.v1.Locator
+	51,  // 109: outrider.v1.Publish.shards:type_name -> outrider.v1.Shard
+	90,  // 110: outrider.v1.Publish.roles:type_name -> outrider.v1.Publish.RolesEntry
+	8,   // 111: outrider.v1.Publication.timeline:type_name -> outrider.v1.Timeline
+	7,   // 112: outrider.v1.Publication.term:type_name -> outrider.v1.Term
+	51,  // 113: outrider.v1.Publication.shards:type_name -> outrider.v1.Shard
+	91,  // 114: outrider.v1.Publication.roles:type_name -> outrider.v1.Publication.RolesEntry
+	12,  // 115: outrider.v1.Publication.endpoints:type_name -> outrider.v1.Endpoint
+	53,  // 116: outrider.v1.Admit.publication:type_name -> outrider.v1.Publication
+	10,  // 117: outrider.v1.Admitted.segments:type_name -> outrider.v1.SegmentId
+	11,  // 118: outrider.v1.Admitted.locators:type_name -> outrider.v1.Locator
+	54,  // 119: outrider.v1.Commit.admit:type_name -> outrider.v1.Admit
+	62,  // 120: outrider.v1.Append.entry:type_name -> outrider.v1.Entry
+	72,  // 121: outrider.v1.Books.reserved:type_name -> outrider.v1.Count
+	72,  // 122: outrider.v1.Books.acknowledged:type_name -> outrider.v1.Count
+	92,  // 123: outrider.v1.Books.discarded:type_name -> outrider.v1.Books.DiscardedEntry
+	72,  // 124: outrider.v1.Books.failed:type_name -> outrider.v1.Count
+	72,  // 125: outrider.v1.Books.live:type_name -> outrider.v1.Count
+	93,  // 126: outrider.v1.Books.live_groups:type_name -> outrider.v1.Books.LiveGroupsEntry
+	73,  // 127: outrider.v1.Stats.books:type_name -> outrider.v1.Books
+	8,   // 128: outrider.v1.Stats.timeline:type_name -> outrider.v1.Timeline
+	7,   // 129: outrider.v1.Stats.term:type_name -> outrider.v1.Term
+	75,  // 130: outrider.v1.Stats.members:type_name -> outrider.v1.MemberStats
+	74,  // 131: outrider.v1.Closed.stats:type_name -> outrider.v1.Stats
+	85,  // 132: outrider.v1.UpdateState.engines:type_name -> outrider.v1.EngineState
+	72,  // 133: outrider.v1.Books.DiscardedEntry.value:type_name -> outrider.v1.Count
+	0,   // 134: outrider.v1.Owner.Session:input_type -> outrider.v1.Frame
+	0,   // 135: outrider.v1.Owner.Session:output_type -> outrider.v1.Frame
+	135, // [135:136] is the sub-list for method output_type
+	134, // [134:135] is the sub-list for method input_type
+	134, // [134:134] is the sub-list for extension type_name
+	134, // [134:134] is the sub-list for extension extendee
+	0,   // [0:134] is the sub-list for field type_name
 }
 
 func init() { file_outrider_proto_init() }
@@ -7499,7 +7607,7 @@ func file_outrider_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_outrider_proto_rawDesc), len(file_outrider_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   93,
+			NumMessages:   94,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

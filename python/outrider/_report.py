@@ -9,6 +9,7 @@ import threading
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from itertools import accumulate, groupby
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -16,7 +17,7 @@ import pyarrow as pa
 from outrider import _wire_pb2 as wire
 from outrider._channel import DESCRIPTORS, Answer
 from outrider._memory import write_stream
-from outrider.errors import Error, from_wire
+from outrider.errors import Error, from_wire, kind_of
 from outrider.sample import Row, kind_of_row, to_batch
 
 if TYPE_CHECKING:
@@ -110,15 +111,9 @@ class Reporter:
 
 
 def send(member: Member, together: Sequence[Finished]) -> None:
-    """Writes the groups' rows and reports them in one frame; the answers complete each group's future."""
-    outcomes: list[Any] = []
-    sent: list[Finished] = []
-    fds: list[int] = []
+    """Writes the groups' rows and reports them; the answers complete each group's future."""
+    report = Report()
     try:
-        for finished in together:
-            if finished.kind != "success":
-                outcomes.append(wire.Outcome(receipt=finished.work.receipt, kind=finished.kind, reason=finished.reason))
-                sent.append(finished)
         for members in _bins([finished for finished in together if finished.kind == "success"]):
             try:
                 fd = _write(members)
@@ -129,62 +124,134 @@ def send(member: Member, together: Sequence[Finished]) -> None:
                     len(members),
                     error,
                 )
-                outcomes += [
-                    wire.Outcome(receipt=one.work.receipt, kind="retry", reason=f"not written: {error}")
-                    for one in members
-                ]
-                sent += members
+                for one in members:
+                    report.ended(one.work, "retry", f"not written: {error}", one.answer)
                 continue
-            first = 0
-            for one in members:
-                rows = one.count()
-                outcomes.append(
-                    wire.Outcome(receipt=one.work.receipt, kind="success", segment=len(fds), first_row=first, rows=rows)
+            ends = list(accumulate(one.count() for one in members))
+            report.succeeded([one.work for one in members], ends, fd, [one.answer for one in members])
+            if report.full:
+                report.send(member)
+                report = Report()
+        for finished in together:
+            if finished.kind != "success":
+                report.ended(finished.work, finished.kind, finished.reason, finished.answer)
+    finally:
+        report.send(member)
+
+
+class Report:
+    """One report in the making: segments with the groups that are in them, and other ends of executions. Send it once."""
+
+    def __init__(self) -> None:
+        self._message = wire.Report()
+        self._fds: list[int] = []
+        self._successes: dict[bytes, tuple[Any, list[Work], list[Future[Error | None]]]] = {}  # by timeline and session
+        self._ended: list[Work] = []
+        self._answers: list[Future[Error | None]] = []  # of _ended
+
+    @property
+    def full(self) -> bool:
+        """Whether it takes no further segment."""
+        return len(self._fds) == DESCRIPTORS
+
+    def succeeded(
+        self, works: Sequence[Work], ends: Sequence[int], fd: int, answers: Sequence[Future[Error | None]] = ()
+    ) -> None:
+        """Adds a segment, which becomes the report's to close.
+
+        Args:
+            works: The groups in it, in the order of their rows.
+            ends: Where the rows of each end.
+            fd: The memfd; it must have no other descriptor, because the sidecar seals it.
+            answers: Completed with the owner's word on each; may be left out.
+        """
+        number = len(self._fds)
+        self._fds.append(fd)
+        starts = [0, *ends]
+        first = 0
+        for _, run in groupby(works, lambda work: id(work.granted)):
+            part = list(run)
+            last = first + len(part)
+            granted = part[0].granted
+            key = granted.timeline.SerializeToString() + granted.worker.to_bytes(8, "little")
+            if key not in self._successes:
+                made = self._message.successes.add(
+                    receipts=wire.Receipts(timeline=granted.timeline, worker=granted.worker)
                 )
-                sent.append(one)
-                first += rows
-            fds.append(fd)
-            if len(fds) == DESCRIPTORS:
-                report(member, outcomes, fds, sent)
-                outcomes, sent, fds = [], [], []
-        if outcomes:
-            report(member, outcomes, fds, sent)
-            fds = []
-    finally:
-        for fd in fds:
-            os.close(fd)
+                self._successes[key] = made, [], []
+            columns, sent, theirs = self._successes[key]
+            columns.receipts.groups.extend([work.group for work in part])
+            columns.receipts.attempts.extend([work.attempt for work in part])
+            columns.receipts.executions.extend([work.execution for work in part])
+            columns.segments.extend([number] * len(part))
+            columns.first_rows.extend(starts[first:last])
+            columns.rows.extend([ends[at] - starts[at] for at in range(first, last)])
+            sent += part
+            theirs += answers[first:last]
+            first = last
+
+    def ended(self, work: Work, kind: str, reason: str, answer: Future[Error | None]) -> None:
+        """Adds an end that is no success."""
+        self._message.outcomes.add(receipt=work.receipt, kind=kind, reason=reason)
+        self._ended.append(work)
+        self._answers.append(answer)
+
+    def send(self, member: Member) -> Future[list[Error | None]]:
+        """Sends it in one frame and closes its descriptors.
+
+        Returns:
+            A future of the owner's word on each group, None where it took it: the successes first, then the other ends. It is
+            completed by the reading thread and never fails.
+        """
+        works = [*(work for _, sent, _ in self._successes.values() for work in sent), *self._ended]
+        answers = [*(one for _, _, theirs in self._successes.values() for one in theirs), *self._answers]
+        said: Future[list[Error | None]] = Future()
+        if not works:
+            said.set_result([])
+            return said
+        try:
+            future = member.ask(tuple(self._fds), report=self._message)
+        finally:
+            for fd in self._fds:
+                os.close(fd)
+        future.add_done_callback(lambda answered: _settle(answered, works, answers, said))
+        return said
 
 
-def report(member: Member, outcomes: Sequence[Any], fds: list[int], sent: Sequence[Finished]) -> None:
-    """Sends one report and closes its descriptors, which must have no other: the sidecar seals them."""
-    try:
-        future = member.ask(tuple(fds), report=wire.Report(outcomes=outcomes))
-    finally:
-        for fd in fds:
-            os.close(fd)
-    future.add_done_callback(lambda answered: _settle(answered, sent))
-
-
-def _settle(answered: Future[Answer], sent: Sequence[Finished]) -> None:
-    """From the reading thread: completes each group's future with what the owner said."""
+def _settle(
+    answered: Future[Answer],
+    works: Sequence[Work],
+    answers: Sequence[Future[Error | None]],
+    said: Future[list[Error | None]],
+) -> None:
+    """From the reading thread: completes the futures with what the owner said."""
+    errors: list[Error | None]
     failure = answered.exception()
     if failure is not None:
-        for finished in sent:
-            finished.work.ended()
-            finished.answer.set_result(failure if isinstance(failure, Error) else Error(str(failure)))
-        return
-    errors = answered.result().frame.reported.errors
-    for number, finished in enumerate(sent):
-        error = (
-            from_wire(errors[number].kind, errors[number].message)
-            if number < len(errors) and errors[number].kind
-            else None
-        )
-        if error is not None:
-            level = logging.DEBUG if errors[number].kind == "stale" else logging.WARNING
-            log.log(level, "outrider: group %d attempt %d: %s", finished.work.group, finished.work.attempt, error)
-        finished.work.ended()
-        finished.answer.set_result(error)
+        errors = [failure if isinstance(failure, Error) else Error(str(failure))] * len(works)
+    else:
+        errors = [None] * len(works)
+        reported = answered.result().frame.reported
+        for place, error in zip(reported.places, reported.errors, strict=True):
+            errors[place] = from_wire(error.kind, error.message)
+        _warn([(work, error) for work, error in zip(works, errors, strict=True) if error is not None])
+    works[0].worker.forget(works)
+    for answer, word in zip(answers, errors, strict=False):
+        answer.set_result(word)
+    said.set_result(errors)
+
+
+def _warn(refused: Sequence[tuple[Work, Error]]) -> None:
+    """Says in one line what of a report was refused."""
+    for level, found in (
+        (logging.WARNING, [one for one in refused if kind_of(one[1]) != "stale"]),
+        (logging.DEBUG, [one for one in refused if kind_of(one[1]) == "stale"]),
+    ):
+        if found:
+            work, error = found[0]
+            others = [other.group for other, _ in found[1:]]
+            more = f"; so were {len(others)} more of this report: groups {others[:8]}" if others else ""
+            log.log(level, "outrider: group %d attempt %d was refused: %s%s", work.group, work.attempt, error, more)
 
 
 def _bins(finished: list[Finished]) -> list[list[Finished]]:

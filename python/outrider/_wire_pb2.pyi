@@ -483,21 +483,29 @@ class Fetched(_message.Message):
     segments: _containers.RepeatedCompositeFieldContainer[SegmentId]
     def __init__(self, segments: _Optional[_Iterable[_Union[SegmentId, _Mapping]]] = ...) -> None: ...
 
-class Assignment(_message.Message):
-    __slots__ = ["receipt", "row", "version"]
-    RECEIPT_FIELD_NUMBER: _ClassVar[int]
-    ROW_FIELD_NUMBER: _ClassVar[int]
-    VERSION_FIELD_NUMBER: _ClassVar[int]
-    receipt: Receipt
-    row: int
-    version: int
-    def __init__(self, receipt: _Optional[_Union[Receipt, _Mapping]] = ..., row: _Optional[int] = ..., version: _Optional[int] = ...) -> None: ...
+class Receipts(_message.Message):
+    __slots__ = ["timeline", "worker", "groups", "attempts", "executions"]
+    TIMELINE_FIELD_NUMBER: _ClassVar[int]
+    WORKER_FIELD_NUMBER: _ClassVar[int]
+    GROUPS_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPTS_FIELD_NUMBER: _ClassVar[int]
+    EXECUTIONS_FIELD_NUMBER: _ClassVar[int]
+    timeline: Timeline
+    worker: int
+    groups: _containers.RepeatedScalarFieldContainer[int]
+    attempts: _containers.RepeatedScalarFieldContainer[int]
+    executions: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, timeline: _Optional[_Union[Timeline, _Mapping]] = ..., worker: _Optional[int] = ..., groups: _Optional[_Iterable[int]] = ..., attempts: _Optional[_Iterable[int]] = ..., executions: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class Grant(_message.Message):
-    __slots__ = ["assignments"]
-    ASSIGNMENTS_FIELD_NUMBER: _ClassVar[int]
-    assignments: _containers.RepeatedCompositeFieldContainer[Assignment]
-    def __init__(self, assignments: _Optional[_Iterable[_Union[Assignment, _Mapping]]] = ...) -> None: ...
+    __slots__ = ["receipts", "rows", "versions"]
+    RECEIPTS_FIELD_NUMBER: _ClassVar[int]
+    ROWS_FIELD_NUMBER: _ClassVar[int]
+    VERSIONS_FIELD_NUMBER: _ClassVar[int]
+    receipts: Receipts
+    rows: _containers.RepeatedScalarFieldContainer[int]
+    versions: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, receipts: _Optional[_Union[Receipts, _Mapping]] = ..., rows: _Optional[_Iterable[int]] = ..., versions: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class Cancel(_message.Message):
     __slots__ = ["receipts"]
@@ -520,30 +528,38 @@ class SampleCount(_message.Message):
     def __init__(self, receipt: _Optional[_Union[Receipt, _Mapping]] = ..., samples: _Optional[int] = ...) -> None: ...
 
 class Report(_message.Message):
-    __slots__ = ["outcomes"]
+    __slots__ = ["outcomes", "successes"]
     OUTCOMES_FIELD_NUMBER: _ClassVar[int]
+    SUCCESSES_FIELD_NUMBER: _ClassVar[int]
     outcomes: _containers.RepeatedCompositeFieldContainer[Outcome]
-    def __init__(self, outcomes: _Optional[_Iterable[_Union[Outcome, _Mapping]]] = ...) -> None: ...
+    successes: _containers.RepeatedCompositeFieldContainer[Successes]
+    def __init__(self, outcomes: _Optional[_Iterable[_Union[Outcome, _Mapping]]] = ..., successes: _Optional[_Iterable[_Union[Successes, _Mapping]]] = ...) -> None: ...
+
+class Successes(_message.Message):
+    __slots__ = ["receipts", "segments", "first_rows", "rows"]
+    RECEIPTS_FIELD_NUMBER: _ClassVar[int]
+    SEGMENTS_FIELD_NUMBER: _ClassVar[int]
+    FIRST_ROWS_FIELD_NUMBER: _ClassVar[int]
+    ROWS_FIELD_NUMBER: _ClassVar[int]
+    receipts: Receipts
+    segments: _containers.RepeatedScalarFieldContainer[int]
+    first_rows: _containers.RepeatedScalarFieldContainer[int]
+    rows: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, receipts: _Optional[_Union[Receipts, _Mapping]] = ..., segments: _Optional[_Iterable[int]] = ..., first_rows: _Optional[_Iterable[int]] = ..., rows: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class Outcome(_message.Message):
-    __slots__ = ["receipt", "kind", "reason", "segment", "first_row", "rows", "locator", "summary"]
+    __slots__ = ["receipt", "kind", "reason", "locator", "summary"]
     RECEIPT_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
-    SEGMENT_FIELD_NUMBER: _ClassVar[int]
-    FIRST_ROW_FIELD_NUMBER: _ClassVar[int]
-    ROWS_FIELD_NUMBER: _ClassVar[int]
     LOCATOR_FIELD_NUMBER: _ClassVar[int]
     SUMMARY_FIELD_NUMBER: _ClassVar[int]
     receipt: Receipt
     kind: str
     reason: str
-    segment: int
-    first_row: int
-    rows: int
     locator: Locator
     summary: Summary
-    def __init__(self, receipt: _Optional[_Union[Receipt, _Mapping]] = ..., kind: _Optional[str] = ..., reason: _Optional[str] = ..., segment: _Optional[int] = ..., first_row: _Optional[int] = ..., rows: _Optional[int] = ..., locator: _Optional[_Union[Locator, _Mapping]] = ..., summary: _Optional[_Union[Summary, _Mapping]] = ...) -> None: ...
+    def __init__(self, receipt: _Optional[_Union[Receipt, _Mapping]] = ..., kind: _Optional[str] = ..., reason: _Optional[str] = ..., locator: _Optional[_Union[Locator, _Mapping]] = ..., summary: _Optional[_Union[Summary, _Mapping]] = ...) -> None: ...
 
 class Summary(_message.Message):
     __slots__ = ["parents", "slots", "lengths", "rewards", "aborted", "failed", "tokens", "response_tokens", "has_versions", "min_version", "max_version", "sum_versions", "bytes"]
@@ -576,10 +592,12 @@ class Summary(_message.Message):
     def __init__(self, parents: _Optional[_Iterable[int]] = ..., slots: _Optional[_Iterable[int]] = ..., lengths: _Optional[_Iterable[int]] = ..., rewards: _Optional[_Iterable[float]] = ..., aborted: _Optional[int] = ..., failed: _Optional[int] = ..., tokens: _Optional[int] = ..., response_tokens: _Optional[int] = ..., has_versions: bool = ..., min_version: _Optional[int] = ..., max_version: _Optional[int] = ..., sum_versions: _Optional[int] = ..., bytes: _Optional[int] = ...) -> None: ...
 
 class Reported(_message.Message):
-    __slots__ = ["errors"]
+    __slots__ = ["errors", "places"]
     ERRORS_FIELD_NUMBER: _ClassVar[int]
+    PLACES_FIELD_NUMBER: _ClassVar[int]
     errors: _containers.RepeatedCompositeFieldContainer[Error]
-    def __init__(self, errors: _Optional[_Iterable[_Union[Error, _Mapping]]] = ...) -> None: ...
+    places: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, errors: _Optional[_Iterable[_Union[Error, _Mapping]]] = ..., places: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class Confirm(_message.Message):
     __slots__ = ["version", "digest"]

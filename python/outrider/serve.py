@@ -45,7 +45,7 @@ class _Server:
             async for work in self.worker.groups():
                 slots = [asyncio.ensure_future(self.slot(work, number)) for number in range(self.worker.group_size)]
                 task = asyncio.ensure_future(self.group(work, slots))
-                self.tasks[work.receipt.execution] = task, slots
+                self.tasks[work.execution] = task, slots
         finally:
             # The run is over, or the caller was cancelled: nobody takes what still runs.
             self.worker.on_cancel(lambda works: None)
@@ -61,7 +61,7 @@ class _Server:
     def cancel(self, works: list[Work]) -> None:
         """The owner wants works stopped: their slots are cancelled, and each group reports when all of them have ended."""
         for work in works:
-            for slot in self.tasks.get(work.receipt.execution, (None, []))[1]:
+            for slot in self.tasks.get(work.execution, (None, []))[1]:
                 slot.cancel()
 
     async def group(self, work: Work, slots: list[asyncio.Task[list[Row]]]) -> None:
@@ -77,7 +77,7 @@ class _Server:
             # What the owner says of it is logged by the reporter: the group is attempted again or parked by its rules.
             work.submit(self.outcome(work, slots, failed))
         finally:
-            self.tasks.pop(work.receipt.execution, None)
+            self.tasks.pop(work.execution, None)
 
     def outcome(
         self, work: Work, slots: list[asyncio.Task[list[Row]]], failed: asyncio.Task[list[Row]] | None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 import pyarrow as pa
 
+from outrider import _wire_pb2 as wire
 from outrider._memory import joined
 from outrider._report import Finished
 from outrider._steps import Steps, Wait, awaiting, blocking
@@ -27,41 +28,55 @@ class Work:
     """The right, and the duty, to run one prompt group: end it by exactly one of complete, retry, fail, discard.
 
     Attributes:
-        receipt: The execution receipt (the wire's form); void once the group has gone elsewhere.
+        worker: Whose it is.
+        group: Index of the group in the source's endless order.
+        attempt: Which reservation of the group this is, from 1.
+        execution: Which execution of that reservation, a number of its own over the whole run.
+        row: The prompt's row of the table.
+        version: Weight version that was announced when the work was dispatched.
+        granted: The `Receipts` that it came with: the timeline and the worker session of its own receipt.
     """
 
-    __slots__ = ("_assignment", "_cancelled", "_done", "_ending", "_worker", "receipt")
+    __slots__ = (
+        "_cancelled",
+        "_done",
+        "_ending",
+        "attempt",
+        "execution",
+        "granted",
+        "group",
+        "row",
+        "version",
+        "worker",
+    )
 
-    def __init__(self, worker: Worker, assignment: Any) -> None:
-        self._worker = worker
-        self._assignment = assignment
+    def __init__(
+        self, worker: Worker, granted: Any, group: int, attempt: int, execution: int, row: int, version: int
+    ) -> None:
+        self.worker = worker
+        self.granted = granted
+        self.group = group
+        self.attempt = attempt
+        self.execution = execution
+        self.row = row
+        self.version = version
         self._done = 0  # a bit for each slot whose place is free
         self._ending = False
         self._cancelled = False
-        self.receipt = assignment.receipt
 
     def __repr__(self) -> str:
         return f"<outrider.Work group={self.group} attempt={self.attempt}{' cancelled' if self._cancelled else ''}>"
 
     @property
-    def group(self) -> int:
-        """Index of the group in the source's endless order."""
-        return int(self.receipt.group)
-
-    @property
-    def attempt(self) -> int:
-        """Which reservation of the group this is, from 1."""
-        return int(self.receipt.attempt)
-
-    @property
-    def version(self) -> int:
-        """Weight version that was announced when the work was dispatched."""
-        return int(self._assignment.version)
-
-    @property
-    def row(self) -> int:
-        """The prompt's row of the table."""
-        return int(self._assignment.row)
+    def receipt(self) -> Any:
+        """The execution receipt in the wire's form; void once the group has gone elsewhere."""
+        return wire.Receipt(
+            timeline=self.granted.timeline,
+            group=self.group,
+            attempt=self.attempt,
+            execution=self.execution,
+            worker=self.granted.worker,
+        )
 
     @property
     def cancelled(self) -> bool:
@@ -71,19 +86,19 @@ class Work:
     @property
     def prompts(self) -> pa.RecordBatch:
         """The pristine prompt, once for each parent slot: `group_size` equal rows, copied, so yours to change."""
-        row = self._worker.prompt_row(self.row)
-        return row.take(pa.array(np.zeros(self._worker.group_size, np.int64)))
+        row = self.worker.prompt_row(self.row)
+        return row.take(pa.array(np.zeros(self.worker.group_size, np.int64)))
 
     def prompt(self, slot: int) -> Prompt:
         """The prompt of one parent slot as a mapping."""
-        return Prompt(self._worker.prompt_row(self.row), self.group, slot, self.attempt, self.version)
+        return Prompt(self.worker.prompt_row(self.row), self.group, slot, self.attempt, self.version)
 
     def done(self, slot: int) -> None:
         """Says that a slot's generation has ended (before scoring, say), so that its place is free for other work. Idempotent."""
-        bit = 1 << count("slot", slot, 0, self._worker.group_size - 1)
+        bit = 1 << count("slot", slot, 0, self.worker.group_size - 1)
         if not self._done & bit and not self._ending:
             self._done |= bit
-            self._worker.samples_done([(self, 1)])
+            self.worker.samples_done([(self, 1)])
 
     def complete(self, data: pa.RecordBatch | pa.Table | Sequence[Sample | Sequence[Sample]]) -> bool:
         """Reports success: writes the group's rows once into shared memory.
@@ -134,14 +149,14 @@ class Work:
         if isinstance(data, pa.Table):
             data = joined(data.to_batches()) if data.num_rows else pa.RecordBatch.from_pylist([], schema=data.schema)
         if isinstance(data, pa.RecordBatch):
-            finished = Finished(self, "success", batch=identify(data, [self.group], self._worker.group_size)[0])
+            finished = Finished(self, "success", batch=identify(data, [self.group], self.worker.group_size)[0])
         else:
             finished = Finished(self, "success", rows=self.rows(data))
         return (yield from self.end(finished))
 
     def rows(self, slots: Any) -> list[Row]:
         """Checks one sample (or list of samples) a slot and brings them into columns."""
-        size = self._worker.group_size
+        size = self.worker.group_size
         if not isinstance(slots, Sequence) or len(slots) != size:
             found = f"{len(slots)} entries" if isinstance(slots, Sequence) else f"a {type(slots).__name__}"
             raise DataError(
@@ -164,14 +179,22 @@ class Work:
         """Ends this execution; the core of complete, retry, fail and discard."""
         self.submit(finished)
         error = yield Wait(finished.answer)
-        return self._worker.accepted(error)
+        return self.worker.accepted(error)
 
     def submit(self, finished: Finished) -> None:
         """Ends this execution without waiting for the owner's word."""
+        self.begin_end()
+        self.worker.reporter.submit(finished)
+
+    def begin_end(self) -> None:
+        """From here on nothing else can end it.
+
+        Raises:
+            Stale: Something has ended it before.
+        """
         if self._ending:
             raise Stale(f"outrider: group {self.group} attempt {self.attempt} was ended before; end each work once")
         self._ending = True
-        self._worker.reporter.submit(finished)
 
     @property
     def ending(self) -> bool:
@@ -181,10 +204,6 @@ class Work:
     def cancel(self) -> None:
         """From the reading thread: the owner wants it stopped."""
         self._cancelled = True
-
-    def ended(self) -> None:
-        """From the reading thread: the owner has answered."""
-        self._worker.forget(self)
 
 
 def describe(error: BaseException | str) -> str:

@@ -15,7 +15,7 @@ from outrider import _wire_pb2 as wire
 from outrider._inbox import Inbox
 from outrider._member import Member
 from outrider._memory import write_stream
-from outrider._report import Finished, Reporter, report
+from outrider._report import Report, Reporter
 from outrider._segment import Segment
 from outrider._steps import Steps, Wait, awaiting, blocking
 from outrider.config import count
@@ -112,19 +112,23 @@ class Worker:
         return await awaiting(self._complete_many(works, batch))
 
     def _complete_many(self, works: Sequence[Work], batch: pa.RecordBatch) -> Steps[list[bool]]:
+        for work in works:
+            if work.worker is not self:
+                raise ConfigError(
+                    f"outrider: group {work.group} was granted to another worker; complete each group where it came from"
+                )
         batch, ends = identify(batch, [work.group for work in works], self.group_size)
-        sent = [Finished(work, "success") for work in works]
-        outcomes = []
-        first = 0
-        for work, end in zip(works, ends, strict=True):
-            outcomes.append(wire.Outcome(receipt=work.receipt, kind="success", first_row=first, rows=end - first))
-            work._ending = True
-            first = end
-        if outcomes:
-            report(self._member, outcomes, [write_stream(batch.schema, [batch], "segment")], sent)
-        if sent:
-            yield Wait(sent[-1].answer)  # One frame answers all of them, in order.
-        return [self.accepted(one.answer.result()) for one in sent]
+        if not works:
+            return []
+        for work in works:
+            if work.ending:
+                work.begin_end()  # Refuses, before anything has been written.
+        report = Report()
+        report.succeeded(works, ends, write_stream(batch.schema, [batch], "segment"))
+        for work in works:
+            work.begin_end()
+        errors = yield Wait(report.send(self._member))
+        return [self.accepted(error) for error in errors] if any(errors) else [True] * len(works)
 
     def confirm(self, version: int, digest: str | None = None) -> None:
         """Says that this process holds these weights; from here it may get work again.
@@ -216,12 +220,14 @@ class Worker:
         if ended:
             self._member.tell(sample_done=wire.SampleDone(counts=ended))
 
-    def forget(self, work: Work) -> None:
-        """The owner has answered a work's report."""
+    def forget(self, works: Iterable[Work]) -> None:
+        """The owner has answered these works' report."""
         with self._lock:
-            self._works.pop(work.receipt.execution, None)
-            if self._idle is not None and not self._works and not self._idle.done():
-                self._idle.set_result(None)
+            for work in works:
+                self._works.pop(work.execution, None)
+            idle = self._idle if not self._works else None
+        if idle is not None and not idle.done():
+            idle.set_result(None)
 
     def on_cancel(self, function: Callable[[list[Work]], None]) -> None:
         """Takes cancels from here on, in the reading thread."""
@@ -231,10 +237,12 @@ class Worker:
         """From the reading thread."""
         kind = frame.WhichOneof("body")
         if kind == "grant":
-            works = [Work(self, assignment) for assignment in frame.grant.assignments]
+            grant = frame.grant
+            receipts = grant.receipts
+            columns = (receipts.groups, receipts.attempts, receipts.executions, grant.rows, grant.versions)
+            works = [Work(self, receipts, *values) for values in zip(*columns, strict=True)]
             with self._lock:
-                for work in works:
-                    self._works[work.receipt.execution] = work
+                self._works.update((work.execution, work) for work in works)
             self.inbox.put(works)
         elif kind == "cancel":
             with self._lock:

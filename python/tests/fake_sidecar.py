@@ -100,13 +100,16 @@ class Fake:
         room = self.slots // self.config.group_size - len(self.executing)
         if self.worker is None or room <= 0:
             return
-        grants = []
+        grant = wire.Grant(receipts=wire.Receipts(worker=self.worker))
         for _ in range(room):
-            receipt = wire.Receipt(group=self.next_group, attempt=1, execution=self.next_group + 1, worker=self.worker)
-            self.executing[receipt.execution] = receipt
-            grants.append(wire.Assignment(receipt=receipt, row=self.next_group % 4, version=self.version))
+            self.executing[self.next_group + 1] = self.next_group
+            grant.receipts.groups.append(self.next_group)
+            grant.receipts.attempts.append(1)
+            grant.receipts.executions.append(self.next_group + 1)
+            grant.rows.append(self.next_group % 4)
+            grant.versions.append(self.version)
             self.next_group += 1
-        self.send(wire.Frame(member=self.worker, grant=wire.Grant(assignments=grants)))
+        self.send(wire.Frame(member=self.worker, grant=grant))
 
     def sample_done(self, frame, fds):
         pass
@@ -116,22 +119,25 @@ class Fake:
         for fd in fds:
             self.segments[len(self.segments)] = fd
             numbers.append(len(self.segments) - 1)
-        errors = []
-        for outcome in frame.report.outcomes:
-            receipt = self.executing.pop(outcome.receipt.execution, None)
-            if receipt is None or self.mode == "stale":
-                errors.append(wire.Error(kind="stale", message="outrider: void"))
-                continue
-            errors.append(wire.Error())
-            if outcome.kind == "success":
+        said = wire.Reported()
+        ends = [
+            (execution, at)
+            for one in frame.report.successes
+            for execution, *at in zip(one.receipts.executions, one.segments, one.first_rows, one.rows, strict=True)
+        ] + [(outcome.receipt.execution, None) for outcome in frame.report.outcomes]
+        for place, (execution, at) in enumerate(ends):
+            group = self.executing.pop(execution, None)
+            if group is None or self.mode == "stale":
+                said.errors.add(kind="stale", message="outrider: void")
+                said.places.append(place)
+            elif at is not None:
+                segment, first, rows = at
                 locator = wire.Locator(
-                    segment=wire.SegmentId(holder=7, number=numbers[outcome.segment]),
-                    first_row=outcome.first_row,
-                    rows=outcome.rows,
+                    segment=wire.SegmentId(holder=7, number=numbers[segment]), first_row=first, rows=rows
                 )
-                summary = wire.Summary(slots=range(outcome.rows), lengths=[1] * outcome.rows)
-                self.queue.append(wire.LeasedGroup(group=receipt.group, attempt=1, locator=locator, summary=summary))
-        self.answer(frame, reported=wire.Reported(errors=errors))
+                summary = wire.Summary(slots=range(rows), lengths=[1] * rows)
+                self.queue.append(wire.LeasedGroup(group=group, attempt=1, locator=locator, summary=summary))
+        self.answer(frame, reported=said)
         self.grant()
         self.serve_takes()
 

@@ -63,7 +63,10 @@ class Engine:
         """Waits for that many groups and keeps them running; gives their assignments."""
         stream = self.worker.groups()
         self.held += [next(stream) for _ in range(count)]
-        return [work._assignment.SerializeToString() for work in self.held]
+        return [
+            (work.granted.SerializeToString(), work.group, work.attempt, work.execution, work.row, work.version)
+            for work in self.held
+        ]
 
     def complete(self, count):
         """Ends that many of them; says for each whether the owner took it."""
@@ -72,7 +75,8 @@ class Engine:
 
     def complete_as(self, assignment):
         """Reports work that another life of this actor was given."""
-        return self._complete(outrider.Work(self.worker, wire.Assignment.FromString(assignment)))
+        granted, *rest = assignment
+        return self._complete(outrider.Work(self.worker, wire.Receipts.FromString(granted), *rest))
 
     def serve(self):
         """Completes whatever comes until the run ends or the worker is closed."""
