@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"outrider/bridge"
+	"outrider/sidecar/node"
 	"outrider/bridge/wire"
 )
 
@@ -95,6 +96,9 @@ func run(config Config) error {
 	go p.serveFetches()
 	go p.receive()
 	go p.drainOnTerm(ctx)
+	if pages := node.HugePages(); !pages.Good {
+		log.Info("shared memory has no huge pages of its own accord", "setting", pages.Value, "costs", pages.Costs, "mend", pages.Mend)
+	}
 	log.Info("sidecar started", "pid", os.Getpid(), "parent", config.Parent, "version", config.Version)
 	p.loop.run(ctx, func() time.Duration { return 0 })
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from outrider import _ipc
+from outrider import _ipc, _pages
 
 _FAILED = ctypes.c_void_p(-1).value
 
@@ -137,7 +137,7 @@ def write_stream(schema: pa.Schema, batches: list[pa.RecordBatch], name: str) ->
             _write(schema, batches, sink)
             _write_all(fd, memoryview(sink.getvalue()))
         elif pieces := _ipc.stream(schema, batches):
-            _ipc.write(fd, pieces)
+            _pages.write(fd, pieces)
         else:
             # By path: the descriptor stays ours, and the stream's own is closed before the memfd is sealed.
             with pa.OSFile(f"/proc/self/fd/{fd}", "wb") as file:

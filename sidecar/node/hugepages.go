@@ -29,6 +29,9 @@ func setting(path string) (string, error) {
 	return string(in), nil
 }
 
+// HugePages says which segments get huge pages here, and what a node's owner could gain.
+func HugePages() Fact { return hugePages(hugePagesFile) }
+
 func hugePages(path string) Fact {
 	f := Fact{Name: "huge pages"}
 	now, err := setting(path)

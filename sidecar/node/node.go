@@ -31,7 +31,7 @@ type Fact struct {
 // and leaves nothing behind.
 func Look(size int) Report {
 	r := Report{Kernel: kernel(), Cores: runtime.NumCPU()}
-	r.Facts = append(r.Facts, sealing(), privateMapping(), pidfd(), hugePages(hugePagesFile), memoryLimit(), descriptors(), temporary())
+	r.Facts = append(r.Facts, sealing(), privateMapping(), pidfd(), HugePages(), memoryLimit(), descriptors(), temporary())
 	rates, err := measure(size)
 	if err != nil {
 		r.Facts = append(r.Facts, Fact{
