@@ -13,8 +13,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"outrider/bridge"
-	"outrider/sidecar/node"
 	"outrider/bridge/wire"
+	"outrider/sidecar/node"
 )
 
 // Config is what the command line says.
