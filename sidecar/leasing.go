@@ -23,9 +23,9 @@ type publication struct {
 func (o *owner) take(a *attached, take *wire.Take, reply reply) {
 	rollout := take.GetRollout()
 	key := takeKey{a.session, rollout}
-	then := o.leased(reply)
-	if take.GetAlone() != nil {
-		then = o.leasedAlone(take.GetAlone(), reply)
+	then := answering(reply, o.leased)
+	if alone := take.GetAlone(); alone != nil {
+		then = answering(reply, func(lease scheduler.Lease) (*wire.Frame, error) { return o.leasedAlone(alone, lease) })
 	}
 	ticket := o.ticket(func(value any, err error) {
 		delete(o.takes, key)
@@ -35,58 +35,46 @@ func (o *owner) take(a *attached, take *wire.Take, reply reply) {
 	o.scheduler.Take(ticket, a.session, rollout)
 }
 
-// leased answers with a lease and with where its data is.
-func (o *owner) leased(reply reply) func(value any, err error) {
-	return func(value any, err error) {
-		if err != nil {
-			reply(nil, err)
-			return
-		}
-		lease := value.(scheduler.Lease)
-		out := &wire.Lease{Admission: lease.Admission, Rollout: lease.Rollout, Short: lease.Short, Endpoints: o.endpoints(lease.Groups)}
-		for _, group := range lease.Groups {
-			data := o.data[group.Handle]
-			out.Groups = append(out.Groups, &wire.LeasedGroup{
-				Group: group.Receipt.Group, Attempt: group.Receipt.Attempt, Row: o.source.Row(group.Receipt.Group), Locator: data.locator, Summary: data.summary, Staleness: lease.Announced - group.MinVersion,
-			})
-		}
-		reply(&wire.Frame{Body: &wire.Frame_Lease{Lease: out}}, nil)
+// leased says where the data of a lease is.
+func (o *owner) leased(lease scheduler.Lease) (*wire.Frame, error) {
+	out := o.leaseOf(lease)
+	for _, group := range lease.Groups {
+		data := o.data[group.Handle]
+		out.Groups = append(out.Groups, &wire.LeasedGroup{
+			Group: group.Receipt.Group, Attempt: group.Receipt.Attempt, Row: o.source.Row(group.Receipt.Group), Locator: data.locator, Summary: data.summary, Staleness: lease.Announced - group.MinVersion,
+		})
 	}
+	return &wire.Frame{Body: &wire.Frame_Lease{Lease: out}}, nil
 }
 
-// leasedAlone publishes a lease to one rank and answers with what that needs to fetch the rows; it knows what it publishes, so
+// leasedAlone publishes a lease to one rank and says what that needs to fetch the rows; it knows what it publishes, so
 // the ledger's own digest names the publication.
-func (o *owner) leasedAlone(alone *wire.Alone, reply reply) func(value any, err error) {
-	return func(value any, err error) {
-		if err != nil {
-			reply(nil, err)
-			return
-		}
-		lease := value.(scheduler.Lease)
-		out := &wire.Lease{
-			Admission: lease.Admission, Rollout: lease.Rollout, Short: lease.Short, Endpoints: o.endpoints(lease.Groups),
-			Groups: make([]*wire.LeasedGroup, len(lease.Groups)),
-		}
-		groups := make([]wire.LeasedGroup, len(lease.Groups)) // one allocation for all
-		shard := make([]scheduler.RowRange, len(lease.Groups))
-		for i, group := range lease.Groups {
-			shard[i] = scheduler.RowRange{Group: group.Receipt.Group, Handle: group.Handle, Rows: group.Samples}
-			out.Groups[i] = &groups[i]
-			groups[i].Group, groups[i].Attempt, groups[i].Locator = group.Receipt.Group, group.Receipt.Attempt, o.data[group.Handle].locator
-		}
-		published, err := o.scheduler.Publish(lease.Admission, scheduler.PublishRequest{
-			Shards: [][]scheduler.RowRange{shard}, Roles: []scheduler.RoleSize{{Role: alone.GetRole(), WorldSize: 1}}, Generation: int64(alone.GetGeneration()),
-		})
-		if err != nil {
-			// It is nobody's: the caller asks again, as when a lease is revoked on the way to him.
-			_, _ = o.scheduler.Rollback(lease.Admission, err.Error())
-			reply(nil, err)
-			return
-		}
-		out.Published = published.Digest[:]
-		o.publications[lease.Admission] = &publication{digest: out.GetPublished(), ledger: published.Digest}
-		reply(&wire.Frame{Body: &wire.Frame_Lease{Lease: out}}, nil)
+func (o *owner) leasedAlone(alone *wire.Alone, lease scheduler.Lease) (*wire.Frame, error) {
+	out := o.leaseOf(lease)
+	out.Groups = make([]*wire.LeasedGroup, len(lease.Groups))
+	groups := make([]wire.LeasedGroup, len(lease.Groups)) // one allocation for all
+	shard := make([]scheduler.RowRange, len(lease.Groups))
+	for i, group := range lease.Groups {
+		shard[i] = scheduler.RowRange{Group: group.Receipt.Group, Handle: group.Handle, Rows: group.Samples}
+		out.Groups[i] = &groups[i]
+		groups[i].Group, groups[i].Attempt, groups[i].Locator = group.Receipt.Group, group.Receipt.Attempt, o.data[group.Handle].locator
 	}
+	published, err := o.scheduler.Publish(lease.Admission, scheduler.PublishRequest{
+		Shards: [][]scheduler.RowRange{shard}, Roles: []scheduler.RoleSize{{Role: alone.GetRole(), WorldSize: 1}}, Generation: int64(alone.GetGeneration()),
+	})
+	if err != nil {
+		// It is nobody's: the caller asks again, as when a lease is revoked on the way to him.
+		_, _ = o.scheduler.Rollback(lease.Admission, err.Error())
+		return nil, err
+	}
+	out.Published = published.Digest[:]
+	o.publications[lease.Admission] = &publication{digest: out.GetPublished(), ledger: published.Digest}
+	return &wire.Frame{Body: &wire.Frame_Lease{Lease: out}}, nil
+}
+
+// leaseOf is a lease on the wire, without its groups.
+func (o *owner) leaseOf(lease scheduler.Lease) *wire.Lease {
+	return &wire.Lease{Admission: lease.Admission, Rollout: lease.Rollout, Short: lease.Short, Endpoints: o.endpoints(lease.Groups)}
 }
 
 func (o *owner) endpoints(groups []scheduler.LeasedGroup) []*wire.Endpoint {

@@ -89,13 +89,19 @@ func TestS5_02_NextIsAnsweredByTheEntryInTheLog(t *testing.T) {
 	}
 }
 
-func TestS5_06_WhoeverAsksAfterACommitHearsOfIt(t *testing.T) {
-	t.Parallel()
+// committing is a rank that may be training on rollout 0, a worker beside it, and the entry whose arrival nobody has confirmed.
+func committing(t *testing.T) (*rankLink, *role, *wire.Frame) {
+	t.Helper()
 	_, address := startOwner(t, testConfig(), 8, false)
 	trainer := dialAsTrainer(t, address)
 	worker := startWorker(t, address, "engine-0", 64)
 	worker.finish(2)
-	entry := trainer.commit(0)
+	return trainer, worker, trainer.commit(0)
+}
+
+func TestS5_06_WhoeverAsksAfterACommitHearsOfIt(t *testing.T) {
+	t.Parallel()
+	trainer, worker, entry := committing(t)
 	// The rank may be training by now, though its word is on the way. Another member asks.
 	stats := worker.send(statsFrame(worker))
 	state := worker.send(&wire.Frame{Member: worker.member, Body: &wire.Frame_GetState{GetState: &wire.GetState{Rollout: 0}}})
@@ -113,11 +119,7 @@ func TestS5_06_WhoeverAsksAfterACommitHearsOfIt(t *testing.T) {
 
 func TestS5_05_NobodyWaitsForARankThatIsGone(t *testing.T) {
 	t.Parallel()
-	_, address := startOwner(t, testConfig(), 8, false)
-	trainer := dialAsTrainer(t, address)
-	worker := startWorker(t, address, "engine-0", 64)
-	worker.finish(2)
-	trainer.commit(0)
+	trainer, worker, _ := committing(t)
 	stats := worker.send(statsFrame(worker))
 	trainer.owner.Close()
 	answer, _ := worker.answer(stats)

@@ -54,7 +54,7 @@ func (o *owner) event(a *attached, frame *wire.Frame) {
 		}
 		reply(nil, nil)
 	case *wire.Frame_DiscardGroups:
-		s.DiscardGroups(o.ticket(o.leased(reply)), body.DiscardGroups.GetAdmission(), body.DiscardGroups.GetGroups(), body.DiscardGroups.GetReason())
+		s.DiscardGroups(o.ticket(answering(reply, o.leased)), body.DiscardGroups.GetAdmission(), body.DiscardGroups.GetGroups(), body.DiscardGroups.GetReason())
 	case *wire.Frame_Publish:
 		reply(o.publish(body.Publish))
 	case *wire.Frame_Admit:
@@ -85,7 +85,7 @@ func (o *owner) event(a *attached, frame *wire.Frame) {
 			reply(o.updateReport(report, body.RecordUpdate.GetHold()), err)
 		}), scheduler.HoldID(body.RecordUpdate.GetHold()), []byte(body.RecordUpdate.GetDigest()))
 	case *wire.Frame_UndoUpdate:
-		s.Undo(o.ticket(o.updating(reply)), scheduler.HoldID(body.UndoUpdate.GetHold()))
+		s.Undo(o.ticket(answering(reply, o.updating)), scheduler.HoldID(body.UndoUpdate.GetHold()))
 	case *wire.Frame_GetState:
 		state, err := s.State(body.GetState.GetRollout())
 		reply(&wire.Frame{Body: &wire.Frame_StateBytes{StateBytes: &wire.StateBytes{State: state}}}, err)
@@ -133,6 +133,17 @@ func speaksOfCommits(frame *wire.Frame) bool {
 }
 
 type reply = func(body *wire.Frame, err error)
+
+// answering is the answer to a waiting call whose value, when it has one, frame says on the wire.
+func answering[V any](reply reply, frame func(V) (*wire.Frame, error)) func(value any, err error) {
+	return func(value any, err error) {
+		if err != nil {
+			reply(nil, err)
+			return
+		}
+		reply(frame(value.(V)))
+	}
+}
 
 // ticket makes a name for a waiting call; then is called with its one answer.
 func (o *owner) ticket(then func(value any, err error)) scheduler.Ticket {

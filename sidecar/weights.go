@@ -18,7 +18,7 @@ func (o *owner) beginUpdate(a *attached, begin *wire.BeginUpdate, reply reply) {
 		reply(nil, fmt.Errorf("%w: mode %q of an update is not known; use drain or in_flight", leases.ErrConfig, begin.GetMode()))
 		return
 	}
-	ticket := o.ticket(o.updating(reply))
+	ticket := o.ticket(answering(reply, o.updating))
 	if begin.GetRebroadcast() {
 		o.scheduler.Rebroadcast(ticket, a.session)
 		return
@@ -26,23 +26,16 @@ func (o *owner) beginUpdate(a *attached, begin *wire.BeginUpdate, reply reply) {
 	o.scheduler.BeginUpdate(ticket, a.session, begin.GetVersion(), mode)
 }
 
-// updating answers with the engines that are to load a version.
-func (o *owner) updating(reply reply) func(value any, err error) {
-	return func(value any, err error) {
-		if err != nil {
-			reply(nil, err)
-			return
-		}
-		start := value.(scheduler.UpdateStart)
-		out := &wire.UpdateState{
-			Hold: uint64(start.Hold), Version: start.Version, LastVersion: o.scheduler.Stats().Announced, Revoked: start.Revoked,
-			Digest: string(start.Digest), Rollout: start.Rollout,
-		}
-		for _, engine := range start.Engines {
-			out.Engines = append(out.Engines, o.engine(engine, false))
-		}
-		reply(&wire.Frame{Body: &wire.Frame_UpdateState{UpdateState: out}}, nil)
+// updating names the engines that are to load a version.
+func (o *owner) updating(start scheduler.UpdateStart) (*wire.Frame, error) {
+	out := &wire.UpdateState{
+		Hold: uint64(start.Hold), Version: start.Version, LastVersion: o.scheduler.Stats().Announced, Revoked: start.Revoked,
+		Digest: string(start.Digest), Rollout: start.Rollout,
 	}
+	for _, engine := range start.Engines {
+		out.Engines = append(out.Engines, o.engine(engine, false))
+	}
+	return &wire.Frame{Body: &wire.Frame_UpdateState{UpdateState: out}}, nil
 }
 
 func (o *owner) updateReport(report scheduler.UpdateReport, hold uint64) *wire.Frame {
