@@ -1,8 +1,6 @@
 package arrowio
 
-import (
-	"errors"
-)
+import "errors"
 
 // Verdicts of Verify.
 const (
