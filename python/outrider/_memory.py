@@ -135,7 +135,7 @@ def write_stream(schema: pa.Schema, batches: list[pa.RecordBatch], name: str) ->
         if size <= _SMALL:
             sink = pa.BufferOutputStream()
             _write(schema, batches, sink)
-            _write_all(fd, memoryview(sink.getvalue()))
+            _ipc.write(fd, [sink.getvalue()])
         elif pieces := _ipc.stream(schema, batches):
             _pages.write(fd, pieces)
         else:
@@ -163,13 +163,8 @@ def write_bytes(data: bytes, name: str) -> int:
     """Puts bytes into a fresh memfd; the caller closes it."""
     fd = os.memfd_create(f"outrider:{name}", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     try:
-        _write_all(fd, memoryview(data))
+        _ipc.write(fd, [data])
     except BaseException:
         os.close(fd)
         raise
     return fd
-
-
-def _write_all(fd: int, data: memoryview) -> None:
-    while data:
-        data = data[os.write(fd, data) :]

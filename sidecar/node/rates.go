@@ -2,7 +2,6 @@ package node
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -59,10 +58,8 @@ func segment(from []byte, took *[4][]time.Duration) error {
 		return fmt.Errorf("outrider: seal: %w", err)
 	}
 	written := time.Now()
-	data, err := unix.Mmap(fd, 0, len(from), unix.PROT_READ, unix.MAP_SHARED)
-	if errors.Is(err, unix.EPERM) {
-		data, err = unix.Mmap(fd, 0, len(from), unix.PROT_READ, unix.MAP_PRIVATE)
-	}
+	// Private, as a trainer's process maps it: the same pages, on every kernel.
+	data, err := unix.Mmap(fd, 0, len(from), unix.PROT_READ, unix.MAP_PRIVATE)
 	if err != nil {
 		return fmt.Errorf("outrider: map %d bytes of shared memory: %w", len(from), err)
 	}
