@@ -120,7 +120,7 @@ def core(size: Size, count: int) -> list[Section]:
     seen: list[dict[str, float]] = []
 
     def go_transitions() -> float:
-        seen.append(core_part.go_metrics(ROOT, size.core_seconds))
+        seen.append(core_part.go_metrics(ROOT, "Transitions|RetainedBytes", size.core_seconds))
         return seen[-1]["Transitions/retained=1000 transitions/s"]
 
     go, plain = (
@@ -148,6 +148,23 @@ def core(size: Size, count: int) -> list[Section]:
             [("at least 1,000,000 transitions/s", go.median >= 1e6)],
         ),
         Section("core: memory of a retained group", [small, large], [("at most 300 B", small.median <= 300)]),
+        *core_seldom(count),
+    ]
+
+
+def core_seldom(count: int) -> list[Section]:
+    """What a save, a rewind and a restarted owner cost; nothing else does the same, so these rows have no rival."""
+    seen = [core_part.go_metrics(ROOT, "^Benchmark(State|Rewind|Recovery)$", "5x") for _ in range(count)]
+
+    def series(name: str, benchmark: str, note: str = "") -> Series:
+        return Series(name, "ms", [metrics[f"{benchmark} ns/op"] / 1e6 for metrics in seen], "less", note)
+
+    size = f"{seen[0]['State B/state'] / 1000:.1f} kB, settled out of order by 10,000"
+    heard = f"{seen[0]['Recovery groups']:,.0f} live groups, {seen[0]['Recovery messages']:.0f} messages"
+    return [
+        Section("core: state bytes of 1,000,000 settled groups", [series("run.state(R)", "State", size)]),
+        Section("core: going back", [series("a rewind over 10,000 settled groups, 10,000 executing", "Rewind")]),
+        Section("core: a restarted owner", [series("recovery from 64 workers' inventories", "Recovery", heard)]),
     ]
 
 

@@ -55,13 +55,18 @@ def python_bytes(groups: int) -> float:
         tracemalloc.stop()
 
 
-def go_metrics(root: Path, seconds: str) -> dict[str, float]:
-    """Runs the core's Go benchmarks once.
+def go_metrics(root: Path, which: str, times: str) -> dict[str, float]:
+    """Runs some of the core's Go benchmarks once.
+
+    Args:
+        root: Of the repository.
+        which: A pattern of benchmark names.
+        times: How long or how often each runs, as `go test -benchtime` takes it.
 
     Returns:
-        What they report, by benchmark and unit: "Transitions/retained=1000 transitions/s", "RetainedBytes B/group".
+        What they report, by benchmark and unit: "Transitions/retained=1000 transitions/s", "RetainedBytes B/group", "State ns/op".
     """
-    command = ["go", "test", "-run", "^$", "-bench", "Transitions|RetainedBytes", "-benchtime", seconds, "./scheduler"]
+    command = ["go", "test", "-run", "^$", "-bench", which, "-benchtime", times, "./scheduler"]
     out = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout
     metrics: dict[str, float] = {}
     for line in out.splitlines():
