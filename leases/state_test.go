@@ -29,8 +29,8 @@ func saved(t testing.TB) *run {
 	return r
 }
 
-// S7.18: a state that is loaded gives the same bytes again, and the same next reservation.
-func TestStateIsByteIdenticalAfterALoad(t *testing.T) {
+// A state that is loaded gives the same bytes again, and the same next reservation.
+func TestS7_18_StateIsByteIdenticalAfterALoad(t *testing.T) {
 	t.Parallel()
 	r := saved(t)
 	for rollout := range int64(4) {
@@ -79,7 +79,7 @@ func TestRestoreFromBaseAndLogEqualsTheState(t *testing.T) {
 	}
 }
 
-func TestStateIsRefused(t *testing.T) {
+func TestS7_12_DamagedTruncatedNewerOrForeignStateIsRefused(t *testing.T) {
 	t.Parallel()
 	r := saved(t)
 	state, err := r.State(3)

@@ -222,8 +222,10 @@ func (s *Scheduler) learn() error {
 		return err
 	}
 	s.ledger = ledger
+	said := len(s.effects)
 	if err := s.learned(); err != nil {
-		s.ledger = nil
+		// Nobody is to hear of a ledger that is not the run's.
+		s.ledger, s.effects = nil, s.effects[:said]
 		for _, m := range s.cohort.members() {
 			m.decided, m.brought = false, false
 		}
