@@ -31,6 +31,16 @@ func Seal(fd int) (*Segment, error) { return own(fd, seal) }
 // Errors: ErrUnsealed, ErrNotMemory, ErrSparse, *DamagedError, *UnsupportedError.
 func Open(fd int) (*Segment, error) { return own(fd, checkSealed) }
 
+// CheckSealed sees that nobody can change the memory behind fd any more and that all of it is there, and returns its size in bytes.
+// What lies in it is not looked at: whoever sealed it has done that, and it holds. fd stays the caller's.
+// Errors: ErrUnsealed, ErrNotMemory, ErrSparse.
+func CheckSealed(fd int) (size int64, err error) {
+	if err := checkSealed(fd); err != nil {
+		return 0, err
+	}
+	return checkWhole(fd)
+}
+
 // NewSegment encodes records, all of the given schema, into a fresh sealed memfd.
 // The records stay the caller's; the segment holds a copy of their bytes.
 // Errors: *UnsupportedError, or that of the memory: ENOSPC or ENOMEM wrapped.

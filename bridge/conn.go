@@ -204,6 +204,21 @@ func descriptors(control []byte) ([]int, error) {
 	return fds, nil
 }
 
+// Ended reports whether the other end has closed. What it sent before can still be received.
+func (c *Conn) Ended() bool {
+	raw, err := c.socket.SyscallConn()
+	if err != nil {
+		return true
+	}
+	ended := false
+	err = raw.Control(func(fd uintptr) {
+		look := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLRDHUP}}
+		n, _ := unix.Poll(look, 0)
+		ended = n > 0 && look[0].Revents&(unix.POLLRDHUP|unix.POLLHUP|unix.POLLERR) != 0
+	})
+	return ended || err != nil
+}
+
 // Close ends the connection; a blocked Receive returns.
 func (c *Conn) Close() error { return c.socket.Close() }
 

@@ -58,15 +58,13 @@ func (p *Process) fetch(token string, from *wire.Endpoint, ids []*wire.SegmentId
 		return nil, bridge.NewError(bridge.Unsupported, fmt.Sprintf(
 			"outrider: session %016x is on another host (%s, this is %s); keep a run's workers and trainers on one host", from.GetSession(), from.GetHost(), p.host))
 	}
-	conn, err := bridge.Dial(from.GetSocket())
-	if err != nil {
-		return nil, bridge.NewError(bridge.Revoked, fmt.Sprintf("outrider: session %016x holds data of this batch and cannot be reached (%v); take the rollout again", from.GetSession(), err))
-	}
-	defer conn.Close()
+	peer := p.peers.of(from.GetSocket())
+	peer.mu.Lock()
+	defer peer.mu.Unlock()
 	var all []int
 	for len(ids) > 0 {
 		n := min(len(ids), fetchBatch)
-		fds, err := fetchOnce(conn, token, ids[:n])
+		fds, err := peer.fetch(token, ids[:n])
 		if err != nil {
 			bridge.CloseDescriptors(all)
 			return nil, err
@@ -75,24 +73,4 @@ func (p *Process) fetch(token string, from *wire.Endpoint, ids []*wire.SegmentId
 		ids = ids[n:]
 	}
 	return all, nil
-}
-
-func fetchOnce(conn *bridge.Conn, token string, ids []*wire.SegmentId) ([]int, error) {
-	question := &wire.Frame{Id: 1, Body: &wire.Frame_Fetch{Fetch: &wire.Fetch{Token: token, Segments: ids}}}
-	if err := conn.Send(question); err != nil {
-		return nil, bridge.NewError(bridge.Revoked, fmt.Sprintf("outrider: the holder of this batch's data has gone (%v); take the rollout again", err))
-	}
-	answer, fds, err := conn.Receive()
-	if err != nil {
-		return nil, bridge.NewError(bridge.Revoked, fmt.Sprintf("outrider: the holder of this batch's data has gone (%v); take the rollout again", err))
-	}
-	if e := answer.GetError(); e != nil {
-		bridge.CloseDescriptors(fds)
-		return nil, bridge.FromWire(e)
-	}
-	if len(fds) != len(ids) {
-		bridge.CloseDescriptors(fds)
-		return nil, bridge.NewError(bridge.Internal, fmt.Sprintf("outrider: %d descriptors for %d segments", len(fds), len(ids)))
-	}
-	return fds, nil
 }

@@ -35,6 +35,7 @@ type Process struct {
 	listener *bridge.Listener
 	host     string
 	segments *segments
+	peers    peers
 	end      context.CancelCauseFunc
 
 	loop      *loop

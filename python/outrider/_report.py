@@ -76,6 +76,7 @@ class Reporter:
         self._member = member
         self._queue: queue.SimpleQueue[Finished | None] = queue.SimpleQueue()
         self._lock = threading.Lock()  # guards _thread
+        self._writing = threading.Lock()  # held by the thread that writes and reports
         self._thread: threading.Thread | None = None
 
     def submit(self, finished: Finished) -> None:
@@ -85,6 +86,16 @@ class Reporter:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="outrider-report", daemon=True)
                 self._thread.start()
+
+    def submit_here(self, finished: Finished) -> None:
+        """The same for a caller who waits for the answer anyway: this thread writes, unless another does."""
+        if not self._writing.acquire(blocking=False):
+            self.submit(finished)
+            return
+        try:
+            send(self._member, [finished])
+        finally:
+            self._writing.release()
 
     def stop(self) -> None:
         """Ends the thread after what has been submitted."""
@@ -105,7 +116,8 @@ class Reporter:
                     ends = True
                     break
                 together.append(more)
-            send(self._member, together)
+            with self._writing:
+                send(self._member, together)
             if ends:
                 return
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
@@ -115,44 +115,44 @@ class Work:
             DataError: Rows that break the schema rules, or carry another group's identity.
             Closed: The sidecar has died.
         """
-        return blocking(self._complete(data))
+        return blocking(self._complete(data, self.worker.reporter.submit_here))
 
     async def complete_async(self, data: pa.RecordBatch | pa.Table | Sequence[Sample | Sequence[Sample]]) -> bool:
         """`complete`, awaited; the writing happens in the worker's own thread."""
-        return await awaiting(self._complete(data))
+        return await awaiting(self._complete(data, self.worker.reporter.submit))
 
     def retry(self, reason: str) -> bool:
         """Asks for another attempt that is not counted as the data's fault (the engine aborted, say). Returns as `complete` does."""
-        return blocking(self.end(Finished(self, "retry", str(reason))))
+        return blocking(self.end(Finished(self, "retry", str(reason)), self.worker.reporter.submit_here))
 
     async def retry_async(self, reason: str) -> bool:
         """`retry`, awaited."""
-        return await awaiting(self.end(Finished(self, "retry", str(reason))))
+        return await awaiting(self.end(Finished(self, "retry", str(reason)), self.worker.reporter.submit))
 
     def fail(self, error: BaseException | str) -> bool:
         """Reports that the data itself made the run fail; counted against `max_attempts`. Returns as `complete` does."""
-        return blocking(self.end(Finished(self, "failure", describe(error))))
+        return blocking(self.end(Finished(self, "failure", describe(error)), self.worker.reporter.submit_here))
 
     async def fail_async(self, error: BaseException | str) -> bool:
         """`fail`, awaited."""
-        return await awaiting(self.end(Finished(self, "failure", describe(error))))
+        return await awaiting(self.end(Finished(self, "failure", describe(error)), self.worker.reporter.submit))
 
     def discard(self, reason: str) -> bool:
         """Settles the group as consumed without training, counted under the reason. Returns as `complete` does."""
-        return blocking(self.end(Finished(self, "discard", str(reason))))
+        return blocking(self.end(Finished(self, "discard", str(reason)), self.worker.reporter.submit_here))
 
     async def discard_async(self, reason: str) -> bool:
         """`discard`, awaited."""
-        return await awaiting(self.end(Finished(self, "discard", str(reason))))
+        return await awaiting(self.end(Finished(self, "discard", str(reason)), self.worker.reporter.submit))
 
-    def _complete(self, data: Any) -> Steps[bool]:
+    def _complete(self, data: Any, submit: Callable[[Finished], None]) -> Steps[bool]:
         if isinstance(data, pa.Table):
             data = joined(data.to_batches()) if data.num_rows else pa.RecordBatch.from_pylist([], schema=data.schema)
         if isinstance(data, pa.RecordBatch):
             finished = Finished(self, "success", batch=identify(data, [self.group], self.worker.group_size)[0])
         else:
             finished = Finished(self, "success", rows=self.rows(data))
-        return (yield from self.end(finished))
+        return (yield from self.end(finished, submit))
 
     def rows(self, slots: Any) -> list[Row]:
         """Checks one sample (or list of samples) a slot and brings them into columns."""
@@ -175,9 +175,10 @@ class Work:
             )
         return [to_row(sample, self.group, slot, part) for part, sample in enumerate(samples)]
 
-    def end(self, finished: Finished) -> Steps[bool]:
+    def end(self, finished: Finished, submit: Callable[[Finished], None]) -> Steps[bool]:
         """Ends this execution; the core of complete, retry, fail and discard."""
-        self.submit(finished)
+        self.begin_end()
+        submit(finished)
         error = yield Wait(finished.answer)
         return self.worker.accepted(error)
 
