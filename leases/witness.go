@@ -4,18 +4,6 @@ import "slices"
 
 import "fmt"
 
-// Now returns state bytes that stand for the base and every entry up to index: the cut at the last commit, in the
-// present timeline. A trainer that gets them in one piece can never show a part of the log that it does not stand by.
-// index must be below every entry that is still being replicated.
-func (l *Ledger) Now(index uint64) (state []byte, rollout int64) {
-	c, err := l.at(l.last)
-	if err != nil {
-		panic(fmt.Sprintf("leases: the present cut does not hold: %v", err))
-	}
-	c.index, c.timeline = index, l.timeline
-	return c.encode(), c.rollout
-}
-
 // NextIndex is the index of the next log entry.
 func (l *Ledger) NextIndex() uint64 { return l.nextIndex }
 

@@ -141,7 +141,8 @@ func (s *Scheduler) weigh(rank leases.Rank, role *TrainerRole) error {
 }
 
 // bringLog gives a rank's sidecar base and log. A new process gets all that is decided in one piece, so that no part
-// of it can ever speak for weights that it does not hold; one that kept a log gets what that lacks.
+// of it can ever speak for weights that it does not hold, and from the run's base on, so that a rewind to any rollout that
+// the run can go back to is one that its log can tell of; one that kept a log gets what that lacks.
 func (s *Scheduler) bringLog(m *member) {
 	m.brought = true
 	to := []leases.Session{m.session}
@@ -154,12 +155,16 @@ func (s *Scheduler) bringLog(m *member) {
 			s.emit(SetBase{Sessions: to, R: rollout, Index: index, State: state})
 		}
 	} else {
-		index = s.ledger.NextIndex() - 1
+		decided := s.ledger.NextIndex() - 1
 		if len(s.replicating) > 0 {
-			index = s.replicating[0].entry.Index - 1
+			decided = s.replicating[0].entry.Index - 1
 		}
-		state, rollout = s.ledger.Now(index)
-		s.emit(SetBase{Sessions: to, R: rollout, Index: index, State: state})
+		for _, e := range s.ledger.Log() {
+			if e.Index <= decided {
+				log = append(log, e)
+			}
+		}
+		s.emit(SetBase{Sessions: to, R: rollout, Index: index, State: state, Log: log})
 	}
 	m.baseIndex = index
 	for _, e := range s.ledger.Log() {

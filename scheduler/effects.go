@@ -46,13 +46,15 @@ type (
 		// alone (see CommitAdmitted), else 0.
 		Decides uint64
 	}
-	// SetBase replaces the base and drops every entry up to and including Index. It needs no answer. An Append whose
+	// SetBase replaces the base, drops every entry up to and including Index, and takes the entries of Log, all above it,
+	// as Append does: in one piece. It needs no answer. An Append whose
 	// index a log already has replaces that entry and drops all after it.
 	SetBase struct {
 		Sessions []leases.Session
 		R        int64
 		Index    uint64
 		State    []byte
+		Log      []Entry
 	}
 	// Answer ends a waiting call. Exactly one of Value and Err is set; Value's type is the call's.
 	Answer struct {

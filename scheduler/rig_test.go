@@ -33,17 +33,24 @@ func (k *kept) take(e Effect) (index uint64) {
 		for len(k.log) > 0 && k.log[0].Index <= e.Index {
 			k.log = k.log[1:]
 		}
-	case Append:
-		for i := range k.log {
-			if k.log[i].Index == e.Entry.Index {
-				k.log = k.log[:i]
-				break
-			}
+		for _, entry := range e.Log {
+			k.append(entry)
 		}
-		k.log = append(k.log, e.Entry)
+	case Append:
+		k.append(e.Entry)
 		index = e.Entry.Index
 	}
 	return index
+}
+
+func (k *kept) append(entry Entry) {
+	for i := range k.log {
+		if k.log[i].Index == entry.Index {
+			k.log = k.log[:i]
+			break
+		}
+	}
+	k.log = append(k.log, entry)
 }
 
 const rigWorker, rigDriver leases.Session = 1, 2

@@ -114,6 +114,10 @@ func (s *Scheduler) serveTakes() bool {
 			continue
 		}
 		if s.buffer.n < n {
+			if s.starved() && s.callBack(t) {
+				changed = true
+				continue
+			}
 			if !s.dry() || s.buffer.n == 0 && t.refill == nil {
 				return changed
 			}
@@ -133,6 +137,28 @@ func (s *Scheduler) serveTakes() bool {
 // dry reports whether nothing more can enter the buffer but what open leases may give back.
 func (s *Scheduler) dry() bool {
 	return !s.ledger.Available() && s.ledger.Count(leases.Reserved)+s.ledger.Count(leases.Executing)+s.ledger.Count(leases.Terminal) == 0
+}
+
+// starved reports whether no group can enter the buffer until a lease is settled.
+func (s *Scheduler) starved() bool {
+	return s.buffer.n == 0 && (s.dry() || s.ledger.Count(leases.Leased) >= s.limits.Completed)
+}
+
+// callBack rolls back the last lease that a waiting session took ahead, for a rollout above the one that it waits for: its first lease
+// of that one was lost, and it would wait for itself. False when there is none.
+func (s *Scheduler) callBack(t *take) bool {
+	var ahead *leases.Lease
+	for _, lease := range s.ledger.OpenLeases() {
+		if lease.Holder == t.session && lease.Rollout > t.rollout && lease.State() != leases.LeaseCommitting && (ahead == nil || lease.Rollout > ahead.Rollout) {
+			ahead = lease
+		}
+	}
+	if ahead == nil {
+		return false
+	}
+	why := fmt.Sprintf("session %s waits for rollout %d, for which no group is left", t.session, t.rollout)
+	s.rollback(ahead, why, fmt.Errorf("%w: admission %d of rollout %d was taken ahead and rolled back: %s; take it again after that one", leases.ErrRefused, ahead.Admission, ahead.Rollout, why))
+	return true
 }
 
 func (s *Scheduler) serve(t *take, groups []*leases.Group, short bool) {

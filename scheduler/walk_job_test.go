@@ -186,6 +186,10 @@ func (j *job) attach() {
 		if err != nil {
 			require.False(w.t, w.calm && errors.Is(err, leases.ErrReplaced))
 			r.attached, j.broken = false, true
+			if next, e := w.s.NextRollout(); e == nil && errors.Is(err, leases.ErrState) {
+				// The run went back further than these weights before anybody was told: an older checkpoint has to do.
+				j.checkpoints = slices.DeleteFunc(j.checkpoints, func(c checkpoint) bool { return c.rollout >= next })
+			}
 			w.apply()
 			return
 		}
@@ -217,6 +221,9 @@ func (j *job) deliver(n int) {
 			case SetBase:
 				r.base = e.State
 				r.log = slices.DeleteFunc(r.log, func(o Entry) bool { return o.Index <= e.Index })
+				for _, entry := range e.Log {
+					r.append(entry)
+				}
 			case Append:
 				r.append(e.Entry)
 				j.decided(e.Decides)

@@ -34,7 +34,11 @@ func (o *owner) carryOut(effects []scheduler.Effect) {
 			frame := &wire.Frame{Id: e.Entry.Index, Body: &wire.Frame_Append{Append: &wire.Append{Entry: &wire.Entry{Index: e.Entry.Index, Data: e.Entry.Bytes}, Decides: e.Decides}}}
 			o.pushAll(e.Sessions, frame)
 		case scheduler.SetBase:
-			o.pushAll(e.Sessions, &wire.Frame{Body: &wire.Frame_SetBase{SetBase: &wire.SetBase{Index: e.Index, Base: e.State}}})
+			base := &wire.SetBase{Index: e.Index, Base: e.State}
+			for _, entry := range e.Log {
+				base.Log = append(base.Log, &wire.Entry{Index: entry.Index, Data: entry.Bytes})
+			}
+			o.pushAll(e.Sessions, &wire.Frame{Body: &wire.Frame_SetBase{SetBase: base}})
 		case scheduler.Answer:
 			o.answered(e)
 		case scheduler.NewTerm:

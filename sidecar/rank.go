@@ -50,6 +50,9 @@ func (r *rankLog) setBase(base *wire.SetBase) {
 		}
 	}
 	r.log = keep
+	for _, entry := range base.GetLog() {
+		r.append(entry)
+	}
 }
 
 func (r *rankLog) committed(rollout int64) { r.stateAt = max(r.stateAt, rollout) }

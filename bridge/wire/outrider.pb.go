@@ -5082,11 +5082,12 @@ func (x *Entry) GetData() []byte {
 	return nil
 }
 
-// Owner to trainer: this is the base; entries at or below `index` go.
+// Owner to trainer: this is the base; entries at or below `index` go, those of `log` come, all in one piece.
 type SetBase struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Index         uint64                 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
 	Base          []byte                 `protobuf:"bytes,2,opt,name=base,proto3" json:"base,omitempty"`
+	Log           []*Entry               `protobuf:"bytes,3,rep,name=log,proto3" json:"log,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5131,6 +5132,13 @@ func (x *SetBase) GetIndex() uint64 {
 func (x *SetBase) GetBase() []byte {
 	if x != nil {
 		return x.Base
+	}
+	return nil
+}
+
+func (x *SetBase) GetLog() []*Entry {
+	if x != nil {
+		return x.Log
 	}
 	return nil
 }
@@ -7147,10 +7155,11 @@ const file_outrider_proto_rawDesc = "" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\"1\n" +
 	"\x05Entry\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\x04R\x05index\x12\x12\n" +
-	"\x04data\x18\x02 \x01(\fR\x04data\"3\n" +
+	"\x04data\x18\x02 \x01(\fR\x04data\"Y\n" +
 	"\aSetBase\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\x04R\x05index\x12\x12\n" +
-	"\x04base\x18\x02 \x01(\fR\x04base\"L\n" +
+	"\x04base\x18\x02 \x01(\fR\x04base\x12$\n" +
+	"\x03log\x18\x03 \x03(\v2\x12.outrider.v1.EntryR\x03log\"L\n" +
 	"\x06Append\x12(\n" +
 	"\x05entry\x18\x01 \x01(\v2\x12.outrider.v1.EntryR\x05entry\x12\x18\n" +
 	"\adecides\x18n \x01(\x04R\adecides\"C\n" +
@@ -7509,27 +7518,28 @@ var file_outrider_proto_depIdxs = []int32{
 	10,  // 117: outrider.v1.Admitted.segments:type_name -> outrider.v1.SegmentId
 	11,  // 118: outrider.v1.Admitted.locators:type_name -> outrider.v1.Locator
 	54,  // 119: outrider.v1.Commit.admit:type_name -> outrider.v1.Admit
-	62,  // 120: outrider.v1.Append.entry:type_name -> outrider.v1.Entry
-	72,  // 121: outrider.v1.Books.reserved:type_name -> outrider.v1.Count
-	72,  // 122: outrider.v1.Books.acknowledged:type_name -> outrider.v1.Count
-	92,  // 123: outrider.v1.Books.discarded:type_name -> outrider.v1.Books.DiscardedEntry
-	72,  // 124: outrider.v1.Books.failed:type_name -> outrider.v1.Count
-	72,  // 125: outrider.v1.Books.live:type_name -> outrider.v1.Count
-	93,  // 126: outrider.v1.Books.live_groups:type_name -> outrider.v1.Books.LiveGroupsEntry
-	73,  // 127: outrider.v1.Stats.books:type_name -> outrider.v1.Books
-	8,   // 128: outrider.v1.Stats.timeline:type_name -> outrider.v1.Timeline
-	7,   // 129: outrider.v1.Stats.term:type_name -> outrider.v1.Term
-	75,  // 130: outrider.v1.Stats.members:type_name -> outrider.v1.MemberStats
-	74,  // 131: outrider.v1.Closed.stats:type_name -> outrider.v1.Stats
-	85,  // 132: outrider.v1.UpdateState.engines:type_name -> outrider.v1.EngineState
-	72,  // 133: outrider.v1.Books.DiscardedEntry.value:type_name -> outrider.v1.Count
-	0,   // 134: outrider.v1.Owner.Session:input_type -> outrider.v1.Frame
-	0,   // 135: outrider.v1.Owner.Session:output_type -> outrider.v1.Frame
-	135, // [135:136] is the sub-list for method output_type
-	134, // [134:135] is the sub-list for method input_type
-	134, // [134:134] is the sub-list for extension type_name
-	134, // [134:134] is the sub-list for extension extendee
-	0,   // [0:134] is the sub-list for field type_name
+	62,  // 120: outrider.v1.SetBase.log:type_name -> outrider.v1.Entry
+	62,  // 121: outrider.v1.Append.entry:type_name -> outrider.v1.Entry
+	72,  // 122: outrider.v1.Books.reserved:type_name -> outrider.v1.Count
+	72,  // 123: outrider.v1.Books.acknowledged:type_name -> outrider.v1.Count
+	92,  // 124: outrider.v1.Books.discarded:type_name -> outrider.v1.Books.DiscardedEntry
+	72,  // 125: outrider.v1.Books.failed:type_name -> outrider.v1.Count
+	72,  // 126: outrider.v1.Books.live:type_name -> outrider.v1.Count
+	93,  // 127: outrider.v1.Books.live_groups:type_name -> outrider.v1.Books.LiveGroupsEntry
+	73,  // 128: outrider.v1.Stats.books:type_name -> outrider.v1.Books
+	8,   // 129: outrider.v1.Stats.timeline:type_name -> outrider.v1.Timeline
+	7,   // 130: outrider.v1.Stats.term:type_name -> outrider.v1.Term
+	75,  // 131: outrider.v1.Stats.members:type_name -> outrider.v1.MemberStats
+	74,  // 132: outrider.v1.Closed.stats:type_name -> outrider.v1.Stats
+	85,  // 133: outrider.v1.UpdateState.engines:type_name -> outrider.v1.EngineState
+	72,  // 134: outrider.v1.Books.DiscardedEntry.value:type_name -> outrider.v1.Count
+	0,   // 135: outrider.v1.Owner.Session:input_type -> outrider.v1.Frame
+	0,   // 136: outrider.v1.Owner.Session:output_type -> outrider.v1.Frame
+	136, // [136:137] is the sub-list for method output_type
+	135, // [135:136] is the sub-list for method input_type
+	135, // [135:135] is the sub-list for extension type_name
+	135, // [135:135] is the sub-list for extension extendee
+	0,   // [0:135] is the sub-list for field type_name
 }
 
 func init() { file_outrider_proto_init() }

@@ -824,12 +824,14 @@ class Entry(_message.Message):
     def __init__(self, index: _Optional[int] = ..., data: _Optional[bytes] = ...) -> None: ...
 
 class SetBase(_message.Message):
-    __slots__ = ["index", "base"]
+    __slots__ = ["index", "base", "log"]
     INDEX_FIELD_NUMBER: _ClassVar[int]
     BASE_FIELD_NUMBER: _ClassVar[int]
+    LOG_FIELD_NUMBER: _ClassVar[int]
     index: int
     base: bytes
-    def __init__(self, index: _Optional[int] = ..., base: _Optional[bytes] = ...) -> None: ...
+    log: _containers.RepeatedCompositeFieldContainer[Entry]
+    def __init__(self, index: _Optional[int] = ..., base: _Optional[bytes] = ..., log: _Optional[_Iterable[_Union[Entry, _Mapping]]] = ...) -> None: ...
 
 class Append(_message.Message):
     __slots__ = ["entry", "decides"]

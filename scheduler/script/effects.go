@@ -93,7 +93,11 @@ func (r *Runner) carry(from *scheduler.Scheduler, e scheduler.Effect) string {
 		for _, s := range e.Sessions {
 			r.send(from, s, e)
 		}
-		return fmt.Sprintf("base %s rollout %d entry %d", r.list(e.Sessions), e.R, e.Index)
+		text := fmt.Sprintf("base %s rollout %d entry %d", r.list(e.Sessions), e.R, e.Index)
+		if n := len(e.Log); n > 0 {
+			text += fmt.Sprintf(", with entries %d to %d", e.Log[0].Index, e.Log[n-1].Index)
+		}
+		return text
 	case scheduler.Answer:
 		r.answered(from, e)
 		return fmt.Sprintf("k%d: %s", e.Ticket, r.value(e))

@@ -77,6 +77,9 @@ func (r *Runner) arrive(p *process, e scheduler.Effect) {
 	case scheduler.SetBase:
 		p.base = slices.Clone(e.State)
 		p.log = slices.DeleteFunc(p.log, func(o scheduler.Entry) bool { return o.Index <= e.Index })
+		for _, entry := range e.Log {
+			r.put(p, scheduler.Append{Entry: entry})
+		}
 	}
 }
 
