@@ -73,12 +73,12 @@ func TestAdoptionTakesOnlyFreeGroupsOfThisTimeline(t *testing.T) {
 	require.NoError(t, err)
 	later := &run{Ledger: l, t: t}
 	stale := func(receipt Receipt, why string) {
-		_, err := later.Adopt(receipt, 0)
+		_, err := later.Adopt(receipt, 0, 0)
 		require.ErrorIs(t, err, ErrStale)
 		require.ErrorContains(t, err, why)
 		later.ok()
 	}
-	_, err = later.Adopt(receipts[2], 0)
+	_, err = later.Adopt(receipts[2], 0, 0)
 	require.NoError(t, err)
 	later.ok()
 	stale(receipts[2], "reserved already")
@@ -93,7 +93,7 @@ func TestAdoptionTakesOnlyFreeGroupsOfThisTimeline(t *testing.T) {
 	other.Execution = 2 << uniqueBits
 	stale(other, "later term")
 
-	g, err := later.Adopt(receipts[1], 0)
+	g, err := later.Adopt(receipts[1], 0, 0)
 	require.NoError(t, err)
 	_, err = later.Finish(receipts[1], later.outcome(1), 3)
 	require.NoError(t, err)
@@ -116,7 +116,7 @@ func TestARewindVoidsReceiptsAndUndoesWhatCameAfter(t *testing.T) {
 	groups, err := r.Reserve(2)
 	require.NoError(t, err)
 	running := r.Dispatch(groups[0], worker)
-	done, err := r.Rewind(0)
+	done, err := r.Rewind(0, nil)
 	require.NoError(t, err)
 	r.ok()
 	require.Equal(t, int64(2), done.Replay)
@@ -124,7 +124,7 @@ func TestARewindVoidsReceiptsAndUndoesWhatCameAfter(t *testing.T) {
 	require.Equal(t, []int64{1, 0}, []int64{version, contains})
 	_, err = r.Lookup(running)
 	require.ErrorIs(t, err, ErrStale)
-	_, err = r.Adopt(running, 0)
+	_, err = r.Adopt(running, 0, 0)
 	require.ErrorIs(t, err, ErrStale)
 	require.Equal(t, int64(2), r.ReserveNext().ID())
 	require.Equal(t, running.Timeline.Number+1, r.Timeline().Number)

@@ -40,7 +40,7 @@ func FuzzStateBytes(f *testing.F) {
 // Hostile log entries are refused or mean exactly what they say, and a ledger that accepts one holds together.
 func FuzzLogEntry(f *testing.F) {
 	r := saved(f)
-	_, err := r.Rewind(2)
+	_, err := r.Rewind(2, nil)
 	require.NoError(f, err)
 	r.start(r.OpenLease(3, trainer, r.complete(1), false))
 	lease := r.OpenLeases()[0]

@@ -60,3 +60,18 @@ func TestTheHistoryOfOutcomesIsBounded(t *testing.T) {
 	}
 	r.ok()
 }
+
+// A log that goes back below its own base cannot be followed: what the base has settled cannot be told apart any more.
+func TestS12_02_LogThatGoesBackBelowItsBaseIsRefused(t *testing.T) {
+	t.Parallel()
+	r := saved(t)
+	_, err := r.State(1)
+	require.NoError(t, err)
+	require.NoError(t, r.Saved(1))
+	base, _, _ := r.Base()
+	back := &record{kind: recordRewind, rollout: 0, term: Term{Number: 1}, timeline: Timeline{Number: 2}}
+	back.index = r.Log()[0].Index
+	_, err = Restore(stateParams, Term{Number: 1, Session: 1}, base, []Entry{{Index: back.index, Bytes: back.encode()}})
+	require.ErrorIs(t, err, ErrState)
+	require.ErrorContains(t, err, "below the base of rollout 1")
+}

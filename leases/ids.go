@@ -43,7 +43,8 @@ type Receipt struct {
 	Timeline Timeline
 	// Group is the group's place in the endless source order: epoch*Source.Len + position. It is never reused.
 	Group int64
-	// Attempt counts the reservations of this group in this life of the owner, from 1.
+	// Attempt counts the reservations of this group in this life of the owner since it last settled, from 1. A rewind
+	// undoes settlements, so a group that replays may have the attempt of a receipt of an older timeline.
 	Attempt uint32
 	// Execution is term number<<40 | counter: unique over all lives of the owner.
 	Execution uint64

@@ -39,7 +39,11 @@ type Ledger struct {
 
 	term     Term
 	timeline Timeline
-	counter  uint64 // executions and admissions given in this life
+	// former is the timeline of the state that a run was started from, and formerVersion the version announced in it:
+	// work of that timeline by no later version is in the past of these weights as well.
+	former        Timeline
+	formerVersion int64
+	counter       uint64 // executions and admissions given in this life
 
 	// Every group below cursor is in exactly one of settled, live and replay; none at or above it is.
 	cursor  int64
@@ -97,6 +101,7 @@ func New(p Params, term Term, state []byte) (*Ledger, error) {
 			return nil, err
 		}
 		// What came after the cut may live on somewhere in the cut's own timeline, so this one needs another.
+		l.former, l.formerVersion = l.timeline, l.announced.version
 		l.timeline = Timeline{Number: l.timeline.Number + 1, Origin: term}
 		l.Start()
 		return l, nil
@@ -158,6 +163,9 @@ func (l *Ledger) replayLog(log []Entry) error {
 		case recordVersion:
 			l.effective = append(l.effective, rec)
 		case recordRewind:
+			if rec.rollout < l.base.rollout {
+				return fmt.Errorf("%w: log entry %d goes back to rollout %d, below the base of rollout %d: what that had settled cannot be told apart any more", ErrState, rec.index, rec.rollout, l.base.rollout)
+			}
 			l.forgetAfter(rec.rollout)
 		case recordVoid:
 			l.drop(func(r *record) bool { return r.index == rec.void }, "never replicated")
@@ -191,7 +199,7 @@ func (l *Ledger) forgetAfter(rollout int64) {
 	}, fmt.Sprintf("rewound to rollout %d", rollout))
 }
 
-// rebuild computes everything that follows from base and effective entries. Nothing may be live.
+// rebuild computes everything that follows from base and effective entries. What is live stays so.
 func (l *Ledger) rebuild() error {
 	c, err := l.at(l.lastEffective())
 	if err != nil {
@@ -199,7 +207,11 @@ func (l *Ledger) rebuild() error {
 	}
 	l.settled, l.totals, l.announced, l.last = c.settled, c.totals, c.announced, c.rollout
 	l.reserved = l.totals.sum()
+	l.reserved.add(l.liveTally)
 	l.replay = l.settled.gaps(l.cursor)
+	for id := range l.live {
+		l.replay.remove(id, id+1)
+	}
 	return nil
 }
 

@@ -54,14 +54,18 @@ func (l *Ledger) Dispatch(g *Group, worker Session) Receipt {
 }
 
 // Adopt takes over an execution that a former life of the owner dispatched, if its timeline is this one's and its
-// group is neither settled nor reserved. version is what it was charged at dispatch. Errors: ErrStale.
-func (l *Ledger) Adopt(r Receipt, version int64) (*Group, error) {
+// group is neither settled nor reserved. version is what it was charged at dispatch, newest the newest version that it
+// may have used: when a run was started from state bytes, work of their timeline goes on under a receipt of this one as
+// long as newest is not above the version announced in them. Errors: ErrStale.
+func (l *Ledger) Adopt(r Receipt, version, newest int64) (*Group, error) {
 	why := ""
 	_, ended := l.outcomes.find(r)
 	switch {
 	case ended:
 		why = "it has ended, and its data was let go"
-	case r.Timeline != l.timeline:
+	case r.Timeline == l.former && l.former != Timeline{} && newest > l.formerVersion:
+		why = fmt.Sprintf("it may have used version %d of that timeline, these weights are of version %d", newest, l.formerVersion)
+	case r.Timeline != l.timeline && (r.Timeline != l.former || l.former == Timeline{}):
 		why = fmt.Sprintf("the run is in timeline %s", l.timeline)
 	case r.Group < 0 || r.Group >= l.source.total() || r.Group-l.cursor > maxAhead:
 		why = "there is no such group"

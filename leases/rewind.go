@@ -10,6 +10,8 @@ type Rewound struct {
 	Replay int64
 	// RolledBack are the admissions that were open.
 	RolledBack []uint64
+	// Carried counts the live groups that go on.
+	Carried int64
 }
 
 // CanRewind says whether the run could go back to rollout. Errors: ErrState, ErrRefused.
@@ -25,10 +27,24 @@ func (l *Ledger) CanRewind(rollout int64) error {
 	return nil
 }
 
-// Rewind goes back to rollout: every later acknowledgement, discard and failure is undone, every live group goes
-// back to the source, later versions are void, and the timeline rises. No lease may be COMMITTING.
+// VersionAt is the version that the weights of a rollout are announced as, and the timeline in which that was recorded.
 // Errors: as CanRewind.
-func (l *Ledger) Rewind(rollout int64) (Rewound, error) {
+func (l *Ledger) VersionAt(rollout int64) (version int64, in Timeline, err error) {
+	if err := l.CanRewind(rollout); err != nil {
+		return 0, Timeline{}, err
+	}
+	c, err := l.at(rollout)
+	if err != nil {
+		return 0, Timeline{}, err
+	}
+	return c.announced.version, c.announced.timeline, nil
+}
+
+// Rewind goes back to rollout: every later acknowledgement, discard and failure is undone, later versions are void, and
+// the timeline rises. Groups that carry keeps go on where they are, under receipts of the new timeline; it must keep
+// none that later weights made. Every other live group goes back to the source. No lease may be COMMITTING.
+// Errors: as CanRewind.
+func (l *Ledger) Rewind(rollout int64, carry func(*Group) bool) (Rewound, error) {
 	if err := l.CanRewind(rollout); err != nil {
 		return Rewound{}, err
 	}
@@ -38,8 +54,11 @@ func (l *Ledger) Rewind(rollout int64) (Rewound, error) {
 		l.Rollback(lease, fmt.Sprintf("the run rewound to rollout %d", rollout), nil)
 	}
 	for _, id := range l.liveIDs() {
-		g := l.live[id]
-		l.becomeRequeued(g, g.failures)
+		if g := l.live[id]; g.state != Reserved && carry != nil && carry(g) {
+			out.Carried++
+		} else {
+			l.becomeRequeued(g, g.failures)
+		}
 	}
 	before := l.settled.len()
 	l.timeline = Timeline{Number: l.timeline.Number + 1, Origin: l.term}

@@ -25,6 +25,12 @@ type (
 		Session    leases.Session
 		Assignment Assignment
 	}
+	// Carried gives a worker other receipts for executions that it runs or holds: the same but for the timeline. What it
+	// reports by the old ones until it has heard of these counts as well.
+	Carried struct {
+		Session  leases.Session
+		Receipts []leases.Receipt
+	}
 	// Cancel asks a worker to end an execution; it still must report Terminal (which may be refused as stale,
 	// and then only gives its places back).
 	Cancel struct {
@@ -64,8 +70,8 @@ type (
 	}
 	// NewTerm tells all members that this owner raised its term; members refuse lower terms from then on.
 	NewTerm struct{ Term leases.Term }
-	// NewTimeline tells all members that the run rewound (or that a later life has learned its timeline):
-	// receipts of other timelines are void, and Version is what the trainers hold now.
+	// NewTimeline tells all members that the run rewound (or that a later life has learned its timeline): receipts of
+	// other timelines are void, but for those that a Carried effect names, and Version is what the trainers hold now.
 	NewTimeline struct {
 		Timeline leases.Timeline
 		Version  int64
@@ -117,6 +123,7 @@ const (
 )
 
 func (Grant) effect()       {}
+func (Carried) effect()     {}
 func (Cancel) effect()      {}
 func (Release) effect()     {}
 func (Append) effect()      {}

@@ -67,8 +67,18 @@ func (d *desk) log() {
 }
 
 func (d *desk) commit(rollout int64) {
+	d.finish()
+	d.commitNext(rollout)
+}
+
+// finish reports success for what was granted last.
+func (d *desk) finish() {
 	a := d.grants[len(d.grants)-1]
 	require.NoError(d.t, d.s.Terminal(a.Receipt, leases.Outcome{Kind: leases.Success, Slots: []int32{0}, Handle: leases.Handle(a.Receipt.Execution), Digest: [32]byte{1}}))
+	d.carry()
+}
+
+func (d *desk) commitNext(rollout int64) {
 	d.s.Take(Ticket(100+rollout), deskTrainer, rollout)
 	d.carry()
 	g := d.lease.Groups[0]
@@ -155,10 +165,10 @@ func TestATakeBelowTheLastCommitEnds(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	d.s.Take(101, deskTrainer, 1)
+	d.finish()
 	d.s.Take(1, deskClient, 0)
-	d.commit(1)
-	require.NoError(t, d.s.Terminal(d.grants[len(d.grants)-1].Receipt, leases.Outcome{Kind: leases.Success, Slots: []int32{0}, Handle: 99, Digest: [32]byte{1}}))
-	d.carry()
+	d.commitNext(1)
+	d.finish()
 	require.ErrorIs(t, d.answers[1].Err, leases.ErrConflict)
 	require.ErrorContains(t, d.answers[1].Err, "rollout 0 is committed; the next one is 2")
 }

@@ -37,7 +37,11 @@ func (s *Scheduler) rewind(r int64, tickets []Ticket, then func(RewindReport)) e
 	for _, lease := range s.ledger.OpenLeases() {
 		s.rollback(lease, fmt.Sprintf("the run rewound to rollout %d", r), nil)
 	}
+	carried := s.carries(r)
 	for _, g := range s.ledger.Groups() {
+		if carried[g.ID()] {
+			continue
+		}
 		switch g.State() {
 		case leases.Terminal, leases.Completed:
 			s.takeOut(g)
@@ -48,7 +52,8 @@ func (s *Scheduler) rewind(r int64, tickets []Ticket, then func(RewindReport)) e
 		}
 		s.stats.Requeued++
 	}
-	done, err := s.ledger.Rewind(r)
+	before := s.ledger.Timeline()
+	done, err := s.ledger.Rewind(r, func(g *leases.Group) bool { return carried[g.ID()] })
 	s.must(err)
 	s.stats.Rewinds++
 	version, _, _, _ := s.ledger.Announced()
@@ -56,8 +61,9 @@ func (s *Scheduler) rewind(r int64, tickets []Ticket, then func(RewindReport)) e
 		m.stateAt = min(m.stateAt, r)
 	}
 	report := RewindReport{Rollout: r, Timeline: s.ledger.Timeline(), Version: version, Replay: done.Replay, RolledBack: done.RolledBack}
-	s.log(Warn, "rewound", "rollout", r, "replay_groups", done.Replay, "version", version, "timeline", report.Timeline)
+	s.log(Warn, "rewound", "rollout", r, "replay_groups", done.Replay, "carried_over", done.Carried, "version", version, "timeline", report.Timeline)
 	s.newTimeline()
+	s.carryOver(before)
 	s.emit(Announced{Version: version})
 	s.ended = false
 	s.replicate(&replication{entry: done.Entry, tickets: tickets, done: func() {

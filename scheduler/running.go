@@ -103,6 +103,7 @@ func (s *Scheduler) SampleDone(r leases.Receipt, done int) error {
 			return nil
 		}
 	}
+	r = s.present(r)
 	e := s.running.byID[r.Execution]
 	if e == nil || e.receipt != r {
 		return fmt.Errorf("%w: %s is not running", leases.ErrStale, r)
@@ -136,7 +137,7 @@ func (s *Scheduler) Terminal(r leases.Receipt, o leases.Outcome) error {
 		}
 		return fmt.Errorf("%w: %s: the owner has not learned its base; report it by the inventory", leases.ErrNotReady, r)
 	}
-	err := s.terminal(r, o)
+	err := s.terminal(s.present(r), o)
 	s.pump()
 	return err
 }

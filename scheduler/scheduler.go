@@ -28,6 +28,8 @@ type Scheduler struct {
 	cohort  cohort
 
 	running runningSet
+	// carried are the timelines under which workers may still know executions that the last rewind left alive.
+	carried map[uint64][]leases.Timeline
 	waiting orderList // TERMINAL groups, oldest first
 	buffer  buffer
 	arrival uint64 // counts terminal successes
@@ -57,7 +59,7 @@ func New(cfg Config) (*Scheduler, error) {
 	}
 	s := &Scheduler{
 		cfg: cfg, term: leases.Term{Session: cfg.Owner}, members: map[leases.Session]*member{}, hosts: map[string]*host{},
-		running: runningSet{byID: map[uint64]*running{}}, finals: map[int64]*final{}, cohort: cohort{generation: noGeneration},
+		running: runningSet{byID: map[uint64]*running{}}, carried: map[uint64][]leases.Timeline{}, finals: map[int64]*final{}, cohort: cohort{generation: noGeneration},
 	}
 	s.relimit()
 	if cfg.Recover {

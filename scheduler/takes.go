@@ -76,7 +76,12 @@ func (s *Scheduler) joinTake(t Ticket, session leases.Session, rollout int64) er
 			return nil
 		}
 	}
-	s.takes = append(s.takes, &take{tickets: []Ticket{t}, session: session, rollout: rollout, need: s.cfg.BatchGroups})
+	// Lower rollouts first: what they wait for must not go to one that can only be committed after them.
+	at := len(s.takes)
+	for at > 0 && s.takes[at-1].refill == nil && s.takes[at-1].rollout > rollout {
+		at--
+	}
+	s.takes = slices.Insert(s.takes, at, &take{tickets: []Ticket{t}, session: session, rollout: rollout, need: s.cfg.BatchGroups})
 	return nil
 }
 

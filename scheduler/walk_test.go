@@ -141,6 +141,8 @@ func (w *world) effect(e Effect) {
 	switch e := e.(type) {
 	case Grant:
 		w.worker(e.Session).inbox(e)
+	case Carried:
+		w.worker(e.Session).inbox(e)
 	case Cancel:
 		w.worker(e.Session).inbox(e)
 	case Release:

@@ -123,6 +123,14 @@ func (k *simWorker) deliver(n int) {
 			if !k.knows(e.Assignment.Receipt) {
 				k.runs = append(k.runs, &simRun{Held: Held{Receipt: e.Assignment.Receipt, Version: e.Assignment.Version}})
 			}
+		case Carried:
+			for _, run := range slices.Concat(k.runs, k.holds) {
+				for _, r := range e.Receipts {
+					if run.Receipt.Execution == r.Execution {
+						run.Receipt = r
+					}
+				}
+			}
 		case Cancel:
 			k.drop(e.Receipt)
 		case Release:
@@ -132,7 +140,11 @@ func (k *simWorker) deliver(n int) {
 }
 
 func (k *simWorker) knows(r leases.Receipt) bool {
-	return slices.ContainsFunc(slices.Concat(k.runs, k.holds), func(h *simRun) bool { return h.Receipt == r })
+	return slices.ContainsFunc(slices.Concat(k.runs, k.holds), func(h *simRun) bool {
+		other := h.Receipt
+		other.Timeline = r.Timeline // word of a carried receipt may be on its way
+		return other == r
+	})
 }
 
 func (k *simWorker) sampleDone(r *simRun, done int) {

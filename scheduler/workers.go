@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"outrider/leases"
@@ -21,12 +22,13 @@ func (s *Scheduler) attachWorker(m *member, w *WorkerRole) []leases.Receipt {
 		m.inventory = slices.Clone(w.Inventory)
 		return nil
 	}
+	inventory := s.presentInventory(m, w.Inventory)
 	if !known {
-		s.holdAgain(m, w.Inventory)
+		s.holdAgain(m, inventory)
 	}
-	void := s.reconcile(m, w.Inventory)
+	void := s.reconcile(m, inventory)
 	if known {
-		s.grantAgain(m, w.Inventory)
+		s.grantAgain(m, inventory)
 	}
 	return void
 }
@@ -45,7 +47,7 @@ func (s *Scheduler) reconcile(m *member, inventory []Held) (void []leases.Receip
 			}
 		}
 		if h.Outcome != nil {
-			if err := s.terminal(h.Receipt, *h.Outcome); refused(err) {
+			if err := s.terminal(e.receipt, *h.Outcome); refused(err) {
 				s.log(Warn, "outcome in an inventory refused", "group", h.Receipt.Group, "worker", m.session, "error", err)
 			}
 		} else if h.Done > 0 && h.Done <= s.cfg.GroupSize {
@@ -69,11 +71,16 @@ func (s *Scheduler) adopt(m *member, h Held) *running {
 	var g *leases.Group
 	err := fmt.Errorf("%w: an unowned run adopts nothing", leases.ErrStale)
 	if !s.cfg.Unowned && h.Receipt.Worker == m.session && s.closing == nil {
-		g, err = s.ledger.Adopt(h.Receipt, h.Version)
+		g, err = s.ledger.Adopt(h.Receipt, h.Version, s.newest(m, h))
 	}
 	if err == nil {
 		s.stats.Adopted++
-		e := s.begin(m, g, h.Receipt)
+		r := s.ledger.Receipt(g)
+		if r != h.Receipt {
+			s.emit(Carried{Session: m.session, Receipts: []leases.Receipt{r}})
+			s.carried[r.Execution] = append(s.carried[r.Execution], h.Receipt.Timeline)
+		}
+		e := s.begin(m, g, r)
 		e.adopted = true
 		return e
 	}
@@ -86,6 +93,18 @@ func (s *Scheduler) adopt(m *member, h Held) *running {
 		s.sampleDone(e, min(max(h.Done, 0), s.cfg.GroupSize))
 	}
 	return nil
+}
+
+// newest is the newest version that an execution of a former life may have used; one that runs on an engine that may
+// have loaded others since, or elsewhere, has no bound.
+func (s *Scheduler) newest(m *member, h Held) int64 {
+	switch {
+	case h.Outcome != nil && h.Outcome.HasVersions:
+		return h.Outcome.MaxVersion
+	case h.Outcome != nil, m.engine() && s.current(m):
+		return h.Version
+	}
+	return math.MaxInt64
 }
 
 // grantAgain repeats the grants that a reconnecting worker never got.
@@ -108,13 +127,15 @@ func (s *Scheduler) grantAgain(m *member, inventory []Held) {
 	}
 }
 
-// pendingHeld finds a receipt in the inventory that its worker brought before the base was known.
+// pendingHeld finds an execution in the inventory that its worker brought before the base was known. The timeline of the
+// inventory counts: a report may have been made before the execution was carried over into that.
 func (s *Scheduler) pendingHeld(r leases.Receipt) *Held {
 	m := s.members[r.Worker]
 	if m == nil {
 		return nil
 	}
 	for i := range m.inventory {
+		r.Timeline = m.inventory[i].Receipt.Timeline
 		if m.inventory[i].Receipt == r {
 			return &m.inventory[i]
 		}
@@ -217,8 +238,13 @@ func (s *Scheduler) current(m *member) bool {
 		return true
 	}
 	announced, _, in, _ := s.ledger.Announced()
+	return s.serves(m, announced, in)
+}
+
+// serves is current for an announced version that was recorded in a timeline.
+func (s *Scheduler) serves(m *member, version int64, in leases.Timeline) bool {
 	never := m.confirmedIn == (leases.Timeline{}) && m.confirmed == 0
-	return !m.suspect && m.confirmed == announced && (m.confirmedIn == in || m.confirmedIn == s.ledger.Timeline() || never)
+	return !m.suspect && m.confirmed == version && (m.confirmedIn == in || m.confirmedIn == s.ledger.Timeline() || never)
 }
 
 // Confirm says that an engine serves version. The answer is the timeline in which that counts; the engine's

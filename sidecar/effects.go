@@ -27,6 +27,8 @@ func (o *owner) carryOut(effects []scheduler.Effect) {
 			round.grant(e)
 		case scheduler.Release:
 			o.release(&round, e)
+		case scheduler.Carried:
+			o.push(e.Session, carried(e.Receipts))
 		case scheduler.Cancel:
 			o.push(e.Session, &wire.Frame{Body: &wire.Frame_Cancel{Cancel: &wire.Cancel{Receipts: []*wire.Receipt{fromReceipt(e.Receipt)}}}})
 		case scheduler.Append:
@@ -73,6 +75,17 @@ func (o *owner) carryOut(effects []scheduler.Effect) {
 			o.push(session, &wire.Frame{Body: &wire.Frame_Release{Release: release}})
 		}
 	}
+}
+
+// carried packs receipts of one timeline and one worker.
+func carried(receipts []leases.Receipt) *wire.Frame {
+	packed := &wire.Receipts{Timeline: fromTimeline(receipts[0].Timeline), Worker: uint64(receipts[0].Worker)}
+	for _, r := range receipts {
+		packed.Groups = append(packed.Groups, r.Group)
+		packed.Attempts = append(packed.Attempts, r.Attempt)
+		packed.Executions = append(packed.Executions, r.Execution)
+	}
+	return &wire.Frame{Body: &wire.Frame_Carried{Carried: &wire.Carried{Receipts: packed}}}
 }
 
 func (b *batches) see(session leases.Session) {

@@ -332,6 +332,8 @@ func (m *member) fromOwner(l *link, frame *wire.Frame) {
 	switch body := frame.GetBody().(type) {
 	case *wire.Frame_Grant:
 		m.granted(body.Grant)
+	case *wire.Frame_Carried:
+		m.carried(body.Carried)
 	case *wire.Frame_Cancel:
 		m.p.shim.put(&wire.Frame{Member: m.id, Body: body})
 	case *wire.Frame_Release:

@@ -74,6 +74,7 @@ func (m *member) report(frame *wire.Frame, data *made) {
 			uses[number]++
 		}
 		if held := m.work.held[execution]; held != nil {
+			outcome.Receipt.Timeline = held.GetReceipt().GetTimeline() // it may have been carried over
 			held.Outcome = outcome
 		}
 		report.outcomes, report.places = append(report.outcomes, outcome), append(report.places, place)

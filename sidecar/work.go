@@ -60,6 +60,42 @@ func (m *member) granted(grant *wire.Grant) {
 	m.p.shim.put(frame)
 }
 
+// carried takes note of the receipts by which executions go from here on. The shim never learns them: it names executions, and
+// what it reports goes out under the receipts that are kept here. Frames that may be on their way out are replaced, not changed.
+func (m *member) carried(carried *wire.Carried) {
+	timeline := carried.GetReceipts().GetTimeline()
+	named := map[uint64]bool{}
+	for _, execution := range carried.GetReceipts().GetExecutions() {
+		named[execution] = true
+		if held := m.work.held[execution]; held != nil {
+			held = proto.CloneOf(held)
+			held.Receipt.Timeline = timeline
+			if held.GetOutcome() != nil {
+				held.Outcome.Receipt.Timeline = timeline
+			}
+			m.work.held[execution] = held
+		}
+	}
+	for _, q := range m.questions {
+		if report := q.frame.GetReport(); report != nil {
+			q.frame = proto.CloneOf(q.frame)
+			for _, outcome := range q.frame.GetReport().GetOutcomes() {
+				if named[outcome.GetReceipt().GetExecution()] {
+					outcome.Receipt.Timeline = timeline
+				}
+			}
+		}
+		if done := q.frame.GetSampleDone(); done != nil {
+			q.frame = proto.CloneOf(q.frame)
+			for _, count := range q.frame.GetSampleDone().GetCounts() {
+				if named[count.GetReceipt().GetExecution()] {
+					count.Receipt.Timeline = timeline
+				}
+			}
+		}
+	}
+}
+
 // sampleDone turns the shim's increments into totals, which may be said twice.
 func (m *member) sampleDone(frame *wire.Frame, done *wire.SampleDone) {
 	totals := &wire.SampleDone{}
@@ -69,7 +105,7 @@ func (m *member) sampleDone(frame *wire.Frame, done *wire.SampleDone) {
 			continue // its group has ended, or went elsewhere
 		}
 		held.Done += count.GetSamples()
-		totals.Counts = append(totals.Counts, &wire.SampleCount{Receipt: count.GetReceipt(), Samples: held.GetDone()})
+		totals.Counts = append(totals.Counts, &wire.SampleCount{Receipt: held.GetReceipt(), Samples: held.GetDone()})
 	}
 	m.ask(&wire.Frame{Body: &wire.Frame_SampleDone{SampleDone: totals}}, func(answer *wire.Frame) { m.p.relay(frame, answer) })
 }

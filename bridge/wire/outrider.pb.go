@@ -65,6 +65,7 @@ type Frame struct {
 	//	*Frame_Confirmed
 	//	*Frame_Drain
 	//	*Frame_Release
+	//	*Frame_Carried
 	//	*Frame_Take
 	//	*Frame_CancelTake
 	//	*Frame_Lease
@@ -400,6 +401,15 @@ func (x *Frame) GetRelease() *Release {
 	if x != nil {
 		if x, ok := x.Body.(*Frame_Release); ok {
 			return x.Release
+		}
+	}
+	return nil
+}
+
+func (x *Frame) GetCarried() *Carried {
+	if x != nil {
+		if x, ok := x.Body.(*Frame_Carried); ok {
+			return x.Carried
 		}
 	}
 	return nil
@@ -840,6 +850,10 @@ type Frame_Release struct {
 	Release *Release `protobuf:"bytes,47,opt,name=release,proto3,oneof"`
 }
 
+type Frame_Carried struct {
+	Carried *Carried `protobuf:"bytes,49,opt,name=carried,proto3,oneof"`
+}
+
 type Frame_Take struct {
 	// leases
 	Take *Take `protobuf:"bytes,60,opt,name=take,proto3,oneof"`
@@ -1039,6 +1053,8 @@ func (*Frame_Confirmed) isFrame_Body() {}
 func (*Frame_Drain) isFrame_Body() {}
 
 func (*Frame_Release) isFrame_Body() {}
+
+func (*Frame_Carried) isFrame_Body() {}
 
 func (*Frame_Take) isFrame_Body() {}
 
@@ -3275,6 +3291,51 @@ func (x *Grant) GetVersions() []int64 {
 	return nil
 }
 
+// A rewind left these executions alive: they go by these receipts from here on, which differ from the granted ones in the timeline.
+type Carried struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Receipts      *Receipts              `protobuf:"bytes,1,opt,name=receipts,proto3" json:"receipts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Carried) Reset() {
+	*x = Carried{}
+	mi := &file_outrider_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Carried) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Carried) ProtoMessage() {}
+
+func (x *Carried) ProtoReflect() protoreflect.Message {
+	mi := &file_outrider_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Carried.ProtoReflect.Descriptor instead.
+func (*Carried) Descriptor() ([]byte, []int) {
+	return file_outrider_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *Carried) GetReceipts() *Receipts {
+	if x != nil {
+		return x.Receipts
+	}
+	return nil
+}
+
 type Cancel struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Receipts      []*Receipt             `protobuf:"bytes,1,rep,name=receipts,proto3" json:"receipts,omitempty"`
@@ -3284,7 +3345,7 @@ type Cancel struct {
 
 func (x *Cancel) Reset() {
 	*x = Cancel{}
-	mi := &file_outrider_proto_msgTypes[34]
+	mi := &file_outrider_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3296,7 +3357,7 @@ func (x *Cancel) String() string {
 func (*Cancel) ProtoMessage() {}
 
 func (x *Cancel) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[34]
+	mi := &file_outrider_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3309,7 +3370,7 @@ func (x *Cancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancel.ProtoReflect.Descriptor instead.
 func (*Cancel) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{34}
+	return file_outrider_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Cancel) GetReceipts() []*Receipt {
@@ -3328,7 +3389,7 @@ type SampleDone struct {
 
 func (x *SampleDone) Reset() {
 	*x = SampleDone{}
-	mi := &file_outrider_proto_msgTypes[35]
+	mi := &file_outrider_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3340,7 +3401,7 @@ func (x *SampleDone) String() string {
 func (*SampleDone) ProtoMessage() {}
 
 func (x *SampleDone) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[35]
+	mi := &file_outrider_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3353,7 +3414,7 @@ func (x *SampleDone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SampleDone.ProtoReflect.Descriptor instead.
 func (*SampleDone) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{35}
+	return file_outrider_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *SampleDone) GetCounts() []*SampleCount {
@@ -3373,7 +3434,7 @@ type SampleCount struct {
 
 func (x *SampleCount) Reset() {
 	*x = SampleCount{}
-	mi := &file_outrider_proto_msgTypes[36]
+	mi := &file_outrider_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3385,7 +3446,7 @@ func (x *SampleCount) String() string {
 func (*SampleCount) ProtoMessage() {}
 
 func (x *SampleCount) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[36]
+	mi := &file_outrider_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3398,7 +3459,7 @@ func (x *SampleCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SampleCount.ProtoReflect.Descriptor instead.
 func (*SampleCount) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{36}
+	return file_outrider_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *SampleCount) GetReceipt() *Receipt {
@@ -3427,7 +3488,7 @@ type Report struct {
 
 func (x *Report) Reset() {
 	*x = Report{}
-	mi := &file_outrider_proto_msgTypes[37]
+	mi := &file_outrider_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3439,7 +3500,7 @@ func (x *Report) String() string {
 func (*Report) ProtoMessage() {}
 
 func (x *Report) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[37]
+	mi := &file_outrider_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3452,7 +3513,7 @@ func (x *Report) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Report.ProtoReflect.Descriptor instead.
 func (*Report) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{37}
+	return file_outrider_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Report) GetOutcomes() []*Outcome {
@@ -3482,7 +3543,7 @@ type Successes struct {
 
 func (x *Successes) Reset() {
 	*x = Successes{}
-	mi := &file_outrider_proto_msgTypes[38]
+	mi := &file_outrider_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3494,7 +3555,7 @@ func (x *Successes) String() string {
 func (*Successes) ProtoMessage() {}
 
 func (x *Successes) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[38]
+	mi := &file_outrider_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3507,7 +3568,7 @@ func (x *Successes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Successes.ProtoReflect.Descriptor instead.
 func (*Successes) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{38}
+	return file_outrider_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Successes) GetReceipts() *Receipts {
@@ -3552,7 +3613,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_outrider_proto_msgTypes[39]
+	mi := &file_outrider_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3564,7 +3625,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[39]
+	mi := &file_outrider_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3577,7 +3638,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{39}
+	return file_outrider_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Outcome) GetReceipt() *Receipt {
@@ -3637,7 +3698,7 @@ type Summary struct {
 
 func (x *Summary) Reset() {
 	*x = Summary{}
-	mi := &file_outrider_proto_msgTypes[40]
+	mi := &file_outrider_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3649,7 +3710,7 @@ func (x *Summary) String() string {
 func (*Summary) ProtoMessage() {}
 
 func (x *Summary) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[40]
+	mi := &file_outrider_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3662,7 +3723,7 @@ func (x *Summary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Summary.ProtoReflect.Descriptor instead.
 func (*Summary) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{40}
+	return file_outrider_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Summary) GetParents() []int64 {
@@ -3767,7 +3828,7 @@ type Reported struct {
 
 func (x *Reported) Reset() {
 	*x = Reported{}
-	mi := &file_outrider_proto_msgTypes[41]
+	mi := &file_outrider_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3779,7 +3840,7 @@ func (x *Reported) String() string {
 func (*Reported) ProtoMessage() {}
 
 func (x *Reported) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[41]
+	mi := &file_outrider_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3792,7 +3853,7 @@ func (x *Reported) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reported.ProtoReflect.Descriptor instead.
 func (*Reported) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{41}
+	return file_outrider_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Reported) GetErrors() []*Error {
@@ -3819,7 +3880,7 @@ type Confirm struct {
 
 func (x *Confirm) Reset() {
 	*x = Confirm{}
-	mi := &file_outrider_proto_msgTypes[42]
+	mi := &file_outrider_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3831,7 +3892,7 @@ func (x *Confirm) String() string {
 func (*Confirm) ProtoMessage() {}
 
 func (x *Confirm) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[42]
+	mi := &file_outrider_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3844,7 +3905,7 @@ func (x *Confirm) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Confirm.ProtoReflect.Descriptor instead.
 func (*Confirm) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{42}
+	return file_outrider_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Confirm) GetVersion() int64 {
@@ -3871,7 +3932,7 @@ type Confirmed struct {
 
 func (x *Confirmed) Reset() {
 	*x = Confirmed{}
-	mi := &file_outrider_proto_msgTypes[43]
+	mi := &file_outrider_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3883,7 +3944,7 @@ func (x *Confirmed) String() string {
 func (*Confirmed) ProtoMessage() {}
 
 func (x *Confirmed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[43]
+	mi := &file_outrider_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3896,7 +3957,7 @@ func (x *Confirmed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Confirmed.ProtoReflect.Descriptor instead.
 func (*Confirmed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{43}
+	return file_outrider_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Confirmed) GetTimeline() *Timeline {
@@ -3914,7 +3975,7 @@ type Drain struct {
 
 func (x *Drain) Reset() {
 	*x = Drain{}
-	mi := &file_outrider_proto_msgTypes[44]
+	mi := &file_outrider_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3926,7 +3987,7 @@ func (x *Drain) String() string {
 func (*Drain) ProtoMessage() {}
 
 func (x *Drain) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[44]
+	mi := &file_outrider_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3939,7 +4000,7 @@ func (x *Drain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drain.ProtoReflect.Descriptor instead.
 func (*Drain) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{44}
+	return file_outrider_proto_rawDescGZIP(), []int{45}
 }
 
 // Owner to holder: nobody needs what these executions made. A segment goes with the last execution that has rows in it.
@@ -3952,7 +4013,7 @@ type Release struct {
 
 func (x *Release) Reset() {
 	*x = Release{}
-	mi := &file_outrider_proto_msgTypes[45]
+	mi := &file_outrider_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3964,7 +4025,7 @@ func (x *Release) String() string {
 func (*Release) ProtoMessage() {}
 
 func (x *Release) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[45]
+	mi := &file_outrider_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3977,7 +4038,7 @@ func (x *Release) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Release.ProtoReflect.Descriptor instead.
 func (*Release) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{45}
+	return file_outrider_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Release) GetExecutions() []uint64 {
@@ -3998,7 +4059,7 @@ type Take struct {
 
 func (x *Take) Reset() {
 	*x = Take{}
-	mi := &file_outrider_proto_msgTypes[46]
+	mi := &file_outrider_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4010,7 +4071,7 @@ func (x *Take) String() string {
 func (*Take) ProtoMessage() {}
 
 func (x *Take) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[46]
+	mi := &file_outrider_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4023,7 +4084,7 @@ func (x *Take) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Take.ProtoReflect.Descriptor instead.
 func (*Take) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{46}
+	return file_outrider_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Take) GetRollout() int64 {
@@ -4051,7 +4112,7 @@ type Alone struct {
 
 func (x *Alone) Reset() {
 	*x = Alone{}
-	mi := &file_outrider_proto_msgTypes[47]
+	mi := &file_outrider_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4063,7 +4124,7 @@ func (x *Alone) String() string {
 func (*Alone) ProtoMessage() {}
 
 func (x *Alone) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[47]
+	mi := &file_outrider_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4076,7 +4137,7 @@ func (x *Alone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Alone.ProtoReflect.Descriptor instead.
 func (*Alone) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{47}
+	return file_outrider_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Alone) GetRole() string {
@@ -4102,7 +4163,7 @@ type CancelTake struct {
 
 func (x *CancelTake) Reset() {
 	*x = CancelTake{}
-	mi := &file_outrider_proto_msgTypes[48]
+	mi := &file_outrider_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4114,7 +4175,7 @@ func (x *CancelTake) String() string {
 func (*CancelTake) ProtoMessage() {}
 
 func (x *CancelTake) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[48]
+	mi := &file_outrider_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4127,7 +4188,7 @@ func (x *CancelTake) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelTake.ProtoReflect.Descriptor instead.
 func (*CancelTake) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{48}
+	return file_outrider_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *CancelTake) GetRollout() int64 {
@@ -4151,7 +4212,7 @@ type LeasedGroup struct {
 
 func (x *LeasedGroup) Reset() {
 	*x = LeasedGroup{}
-	mi := &file_outrider_proto_msgTypes[49]
+	mi := &file_outrider_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4163,7 +4224,7 @@ func (x *LeasedGroup) String() string {
 func (*LeasedGroup) ProtoMessage() {}
 
 func (x *LeasedGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[49]
+	mi := &file_outrider_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4176,7 +4237,7 @@ func (x *LeasedGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeasedGroup.ProtoReflect.Descriptor instead.
 func (*LeasedGroup) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{49}
+	return file_outrider_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *LeasedGroup) GetGroup() int64 {
@@ -4236,7 +4297,7 @@ type Lease struct {
 
 func (x *Lease) Reset() {
 	*x = Lease{}
-	mi := &file_outrider_proto_msgTypes[50]
+	mi := &file_outrider_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4248,7 +4309,7 @@ func (x *Lease) String() string {
 func (*Lease) ProtoMessage() {}
 
 func (x *Lease) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[50]
+	mi := &file_outrider_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4261,7 +4322,7 @@ func (x *Lease) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lease.ProtoReflect.Descriptor instead.
 func (*Lease) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{50}
+	return file_outrider_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Lease) GetAdmission() uint64 {
@@ -4318,7 +4379,7 @@ type Shard struct {
 
 func (x *Shard) Reset() {
 	*x = Shard{}
-	mi := &file_outrider_proto_msgTypes[51]
+	mi := &file_outrider_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4330,7 +4391,7 @@ func (x *Shard) String() string {
 func (*Shard) ProtoMessage() {}
 
 func (x *Shard) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[51]
+	mi := &file_outrider_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4343,7 +4404,7 @@ func (x *Shard) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Shard.ProtoReflect.Descriptor instead.
 func (*Shard) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{51}
+	return file_outrider_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Shard) GetLocators() []*Locator {
@@ -4379,7 +4440,7 @@ type Publish struct {
 
 func (x *Publish) Reset() {
 	*x = Publish{}
-	mi := &file_outrider_proto_msgTypes[52]
+	mi := &file_outrider_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4391,7 +4452,7 @@ func (x *Publish) String() string {
 func (*Publish) ProtoMessage() {}
 
 func (x *Publish) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[52]
+	mi := &file_outrider_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4404,7 +4465,7 @@ func (x *Publish) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Publish.ProtoReflect.Descriptor instead.
 func (*Publish) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{52}
+	return file_outrider_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Publish) GetAdmission() uint64 {
@@ -4453,7 +4514,7 @@ type Publication struct {
 
 func (x *Publication) Reset() {
 	*x = Publication{}
-	mi := &file_outrider_proto_msgTypes[53]
+	mi := &file_outrider_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4465,7 +4526,7 @@ func (x *Publication) String() string {
 func (*Publication) ProtoMessage() {}
 
 func (x *Publication) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[53]
+	mi := &file_outrider_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4478,7 +4539,7 @@ func (x *Publication) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Publication.ProtoReflect.Descriptor instead.
 func (*Publication) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{53}
+	return file_outrider_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Publication) GetAdmission() uint64 {
@@ -4558,7 +4619,7 @@ type Admit struct {
 
 func (x *Admit) Reset() {
 	*x = Admit{}
-	mi := &file_outrider_proto_msgTypes[54]
+	mi := &file_outrider_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4570,7 +4631,7 @@ func (x *Admit) String() string {
 func (*Admit) ProtoMessage() {}
 
 func (x *Admit) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[54]
+	mi := &file_outrider_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4583,7 +4644,7 @@ func (x *Admit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Admit.ProtoReflect.Descriptor instead.
 func (*Admit) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{54}
+	return file_outrider_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *Admit) GetPublication() *Publication {
@@ -4637,7 +4698,7 @@ type Admitted struct {
 
 func (x *Admitted) Reset() {
 	*x = Admitted{}
-	mi := &file_outrider_proto_msgTypes[55]
+	mi := &file_outrider_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4649,7 +4710,7 @@ func (x *Admitted) String() string {
 func (*Admitted) ProtoMessage() {}
 
 func (x *Admitted) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[55]
+	mi := &file_outrider_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4662,7 +4723,7 @@ func (x *Admitted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Admitted.ProtoReflect.Descriptor instead.
 func (*Admitted) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{55}
+	return file_outrider_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Admitted) GetSegments() []*SegmentId {
@@ -4718,7 +4779,7 @@ type Next struct {
 
 func (x *Next) Reset() {
 	*x = Next{}
-	mi := &file_outrider_proto_msgTypes[56]
+	mi := &file_outrider_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4730,7 +4791,7 @@ func (x *Next) String() string {
 func (*Next) ProtoMessage() {}
 
 func (x *Next) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[56]
+	mi := &file_outrider_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4743,7 +4804,7 @@ func (x *Next) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Next.ProtoReflect.Descriptor instead.
 func (*Next) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{56}
+	return file_outrider_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Next) GetRollout() int64 {
@@ -4764,7 +4825,7 @@ type Commit struct {
 
 func (x *Commit) Reset() {
 	*x = Commit{}
-	mi := &file_outrider_proto_msgTypes[57]
+	mi := &file_outrider_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4776,7 +4837,7 @@ func (x *Commit) String() string {
 func (*Commit) ProtoMessage() {}
 
 func (x *Commit) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[57]
+	mi := &file_outrider_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4789,7 +4850,7 @@ func (x *Commit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Commit.ProtoReflect.Descriptor instead.
 func (*Commit) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{57}
+	return file_outrider_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Commit) GetAdmission() uint64 {
@@ -4816,7 +4877,7 @@ type Rollback struct {
 
 func (x *Rollback) Reset() {
 	*x = Rollback{}
-	mi := &file_outrider_proto_msgTypes[58]
+	mi := &file_outrider_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4828,7 +4889,7 @@ func (x *Rollback) String() string {
 func (*Rollback) ProtoMessage() {}
 
 func (x *Rollback) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[58]
+	mi := &file_outrider_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4841,7 +4902,7 @@ func (x *Rollback) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rollback.ProtoReflect.Descriptor instead.
 func (*Rollback) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{58}
+	return file_outrider_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *Rollback) GetAdmission() uint64 {
@@ -4867,7 +4928,7 @@ type LeaseStatus struct {
 
 func (x *LeaseStatus) Reset() {
 	*x = LeaseStatus{}
-	mi := &file_outrider_proto_msgTypes[59]
+	mi := &file_outrider_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4879,7 +4940,7 @@ func (x *LeaseStatus) String() string {
 func (*LeaseStatus) ProtoMessage() {}
 
 func (x *LeaseStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[59]
+	mi := &file_outrider_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4892,7 +4953,7 @@ func (x *LeaseStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaseStatus.ProtoReflect.Descriptor instead.
 func (*LeaseStatus) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{59}
+	return file_outrider_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *LeaseStatus) GetAdmission() uint64 {
@@ -4914,7 +4975,7 @@ type Settled struct {
 
 func (x *Settled) Reset() {
 	*x = Settled{}
-	mi := &file_outrider_proto_msgTypes[60]
+	mi := &file_outrider_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4926,7 +4987,7 @@ func (x *Settled) String() string {
 func (*Settled) ProtoMessage() {}
 
 func (x *Settled) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[60]
+	mi := &file_outrider_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4939,7 +5000,7 @@ func (x *Settled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Settled.ProtoReflect.Descriptor instead.
 func (*Settled) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{60}
+	return file_outrider_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *Settled) GetAdmission() uint64 {
@@ -4981,7 +5042,7 @@ type DiscardGroups struct {
 
 func (x *DiscardGroups) Reset() {
 	*x = DiscardGroups{}
-	mi := &file_outrider_proto_msgTypes[61]
+	mi := &file_outrider_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4993,7 +5054,7 @@ func (x *DiscardGroups) String() string {
 func (*DiscardGroups) ProtoMessage() {}
 
 func (x *DiscardGroups) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[61]
+	mi := &file_outrider_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5006,7 +5067,7 @@ func (x *DiscardGroups) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiscardGroups.ProtoReflect.Descriptor instead.
 func (*DiscardGroups) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{61}
+	return file_outrider_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *DiscardGroups) GetAdmission() uint64 {
@@ -5040,7 +5101,7 @@ type Entry struct {
 
 func (x *Entry) Reset() {
 	*x = Entry{}
-	mi := &file_outrider_proto_msgTypes[62]
+	mi := &file_outrider_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5052,7 +5113,7 @@ func (x *Entry) String() string {
 func (*Entry) ProtoMessage() {}
 
 func (x *Entry) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[62]
+	mi := &file_outrider_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5065,7 +5126,7 @@ func (x *Entry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Entry.ProtoReflect.Descriptor instead.
 func (*Entry) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{62}
+	return file_outrider_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *Entry) GetIndex() uint64 {
@@ -5094,7 +5155,7 @@ type SetBase struct {
 
 func (x *SetBase) Reset() {
 	*x = SetBase{}
-	mi := &file_outrider_proto_msgTypes[63]
+	mi := &file_outrider_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5106,7 +5167,7 @@ func (x *SetBase) String() string {
 func (*SetBase) ProtoMessage() {}
 
 func (x *SetBase) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[63]
+	mi := &file_outrider_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5119,7 +5180,7 @@ func (x *SetBase) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetBase.ProtoReflect.Descriptor instead.
 func (*SetBase) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{63}
+	return file_outrider_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *SetBase) GetIndex() uint64 {
@@ -5154,7 +5215,7 @@ type Append struct {
 
 func (x *Append) Reset() {
 	*x = Append{}
-	mi := &file_outrider_proto_msgTypes[64]
+	mi := &file_outrider_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5166,7 +5227,7 @@ func (x *Append) String() string {
 func (*Append) ProtoMessage() {}
 
 func (x *Append) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[64]
+	mi := &file_outrider_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5179,7 +5240,7 @@ func (x *Append) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Append.ProtoReflect.Descriptor instead.
 func (*Append) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{64}
+	return file_outrider_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *Append) GetEntry() *Entry {
@@ -5207,7 +5268,7 @@ type Committed struct {
 
 func (x *Committed) Reset() {
 	*x = Committed{}
-	mi := &file_outrider_proto_msgTypes[65]
+	mi := &file_outrider_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5219,7 +5280,7 @@ func (x *Committed) String() string {
 func (*Committed) ProtoMessage() {}
 
 func (x *Committed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[65]
+	mi := &file_outrider_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5232,7 +5293,7 @@ func (x *Committed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Committed.ProtoReflect.Descriptor instead.
 func (*Committed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{65}
+	return file_outrider_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *Committed) GetAdmission() uint64 {
@@ -5258,7 +5319,7 @@ type GetState struct {
 
 func (x *GetState) Reset() {
 	*x = GetState{}
-	mi := &file_outrider_proto_msgTypes[66]
+	mi := &file_outrider_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5270,7 +5331,7 @@ func (x *GetState) String() string {
 func (*GetState) ProtoMessage() {}
 
 func (x *GetState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[66]
+	mi := &file_outrider_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5283,7 +5344,7 @@ func (x *GetState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetState.ProtoReflect.Descriptor instead.
 func (*GetState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{66}
+	return file_outrider_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *GetState) GetRollout() int64 {
@@ -5302,7 +5363,7 @@ type StateBytes struct {
 
 func (x *StateBytes) Reset() {
 	*x = StateBytes{}
-	mi := &file_outrider_proto_msgTypes[67]
+	mi := &file_outrider_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5314,7 +5375,7 @@ func (x *StateBytes) String() string {
 func (*StateBytes) ProtoMessage() {}
 
 func (x *StateBytes) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[67]
+	mi := &file_outrider_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5327,7 +5388,7 @@ func (x *StateBytes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateBytes.ProtoReflect.Descriptor instead.
 func (*StateBytes) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{67}
+	return file_outrider_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *StateBytes) GetState() []byte {
@@ -5346,7 +5407,7 @@ type Saved struct {
 
 func (x *Saved) Reset() {
 	*x = Saved{}
-	mi := &file_outrider_proto_msgTypes[68]
+	mi := &file_outrider_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5358,7 +5419,7 @@ func (x *Saved) String() string {
 func (*Saved) ProtoMessage() {}
 
 func (x *Saved) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[68]
+	mi := &file_outrider_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5371,7 +5432,7 @@ func (x *Saved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Saved.ProtoReflect.Descriptor instead.
 func (*Saved) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{68}
+	return file_outrider_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *Saved) GetRollout() int64 {
@@ -5390,7 +5451,7 @@ type Rewind struct {
 
 func (x *Rewind) Reset() {
 	*x = Rewind{}
-	mi := &file_outrider_proto_msgTypes[69]
+	mi := &file_outrider_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5402,7 +5463,7 @@ func (x *Rewind) String() string {
 func (*Rewind) ProtoMessage() {}
 
 func (x *Rewind) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[69]
+	mi := &file_outrider_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5415,7 +5476,7 @@ func (x *Rewind) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rewind.ProtoReflect.Descriptor instead.
 func (*Rewind) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{69}
+	return file_outrider_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *Rewind) GetRollout() int64 {
@@ -5436,7 +5497,7 @@ type Rewound struct {
 
 func (x *Rewound) Reset() {
 	*x = Rewound{}
-	mi := &file_outrider_proto_msgTypes[70]
+	mi := &file_outrider_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5448,7 +5509,7 @@ func (x *Rewound) String() string {
 func (*Rewound) ProtoMessage() {}
 
 func (x *Rewound) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[70]
+	mi := &file_outrider_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5461,7 +5522,7 @@ func (x *Rewound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rewound.ProtoReflect.Descriptor instead.
 func (*Rewound) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{70}
+	return file_outrider_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *Rewound) GetRollout() int64 {
@@ -5495,7 +5556,7 @@ type GetStats struct {
 
 func (x *GetStats) Reset() {
 	*x = GetStats{}
-	mi := &file_outrider_proto_msgTypes[71]
+	mi := &file_outrider_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5507,7 +5568,7 @@ func (x *GetStats) String() string {
 func (*GetStats) ProtoMessage() {}
 
 func (x *GetStats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[71]
+	mi := &file_outrider_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5520,7 +5581,7 @@ func (x *GetStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStats.ProtoReflect.Descriptor instead.
 func (*GetStats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{71}
+	return file_outrider_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *GetStats) GetReady() bool {
@@ -5541,7 +5602,7 @@ type Count struct {
 
 func (x *Count) Reset() {
 	*x = Count{}
-	mi := &file_outrider_proto_msgTypes[72]
+	mi := &file_outrider_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5553,7 +5614,7 @@ func (x *Count) String() string {
 func (*Count) ProtoMessage() {}
 
 func (x *Count) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[72]
+	mi := &file_outrider_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5566,7 +5627,7 @@ func (x *Count) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Count.ProtoReflect.Descriptor instead.
 func (*Count) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{72}
+	return file_outrider_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *Count) GetGroups() int64 {
@@ -5605,7 +5666,7 @@ type Books struct {
 
 func (x *Books) Reset() {
 	*x = Books{}
-	mi := &file_outrider_proto_msgTypes[73]
+	mi := &file_outrider_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5617,7 +5678,7 @@ func (x *Books) String() string {
 func (*Books) ProtoMessage() {}
 
 func (x *Books) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[73]
+	mi := &file_outrider_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5630,7 +5691,7 @@ func (x *Books) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Books.ProtoReflect.Descriptor instead.
 func (*Books) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{73}
+	return file_outrider_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *Books) GetReserved() *Count {
@@ -5712,7 +5773,7 @@ type Stats struct {
 
 func (x *Stats) Reset() {
 	*x = Stats{}
-	mi := &file_outrider_proto_msgTypes[74]
+	mi := &file_outrider_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5724,7 +5785,7 @@ func (x *Stats) String() string {
 func (*Stats) ProtoMessage() {}
 
 func (x *Stats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[74]
+	mi := &file_outrider_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5737,7 +5798,7 @@ func (x *Stats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stats.ProtoReflect.Descriptor instead.
 func (*Stats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{74}
+	return file_outrider_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *Stats) GetBooks() *Books {
@@ -5958,7 +6019,7 @@ type MemberStats struct {
 
 func (x *MemberStats) Reset() {
 	*x = MemberStats{}
-	mi := &file_outrider_proto_msgTypes[75]
+	mi := &file_outrider_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5970,7 +6031,7 @@ func (x *MemberStats) String() string {
 func (*MemberStats) ProtoMessage() {}
 
 func (x *MemberStats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[75]
+	mi := &file_outrider_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5983,7 +6044,7 @@ func (x *MemberStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberStats.ProtoReflect.Descriptor instead.
 func (*MemberStats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{75}
+	return file_outrider_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *MemberStats) GetName() string {
@@ -6044,7 +6105,7 @@ type GetMetrics struct {
 
 func (x *GetMetrics) Reset() {
 	*x = GetMetrics{}
-	mi := &file_outrider_proto_msgTypes[76]
+	mi := &file_outrider_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6056,7 +6117,7 @@ func (x *GetMetrics) String() string {
 func (*GetMetrics) ProtoMessage() {}
 
 func (x *GetMetrics) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[76]
+	mi := &file_outrider_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6069,7 +6130,7 @@ func (x *GetMetrics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetMetrics.ProtoReflect.Descriptor instead.
 func (*GetMetrics) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{76}
+	return file_outrider_proto_rawDescGZIP(), []int{77}
 }
 
 type Metrics struct {
@@ -6081,7 +6142,7 @@ type Metrics struct {
 
 func (x *Metrics) Reset() {
 	*x = Metrics{}
-	mi := &file_outrider_proto_msgTypes[77]
+	mi := &file_outrider_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6093,7 +6154,7 @@ func (x *Metrics) String() string {
 func (*Metrics) ProtoMessage() {}
 
 func (x *Metrics) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[77]
+	mi := &file_outrider_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6106,7 +6167,7 @@ func (x *Metrics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Metrics.ProtoReflect.Descriptor instead.
 func (*Metrics) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{77}
+	return file_outrider_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *Metrics) GetText() string {
@@ -6125,7 +6186,7 @@ type Close struct {
 
 func (x *Close) Reset() {
 	*x = Close{}
-	mi := &file_outrider_proto_msgTypes[78]
+	mi := &file_outrider_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6137,7 +6198,7 @@ func (x *Close) String() string {
 func (*Close) ProtoMessage() {}
 
 func (x *Close) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[78]
+	mi := &file_outrider_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6150,7 +6211,7 @@ func (x *Close) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Close.ProtoReflect.Descriptor instead.
 func (*Close) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{78}
+	return file_outrider_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *Close) GetForce() bool {
@@ -6170,7 +6231,7 @@ type Closed struct {
 
 func (x *Closed) Reset() {
 	*x = Closed{}
-	mi := &file_outrider_proto_msgTypes[79]
+	mi := &file_outrider_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6182,7 +6243,7 @@ func (x *Closed) String() string {
 func (*Closed) ProtoMessage() {}
 
 func (x *Closed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[79]
+	mi := &file_outrider_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6195,7 +6256,7 @@ func (x *Closed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Closed.ProtoReflect.Descriptor instead.
 func (*Closed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{79}
+	return file_outrider_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *Closed) GetStats() *Stats {
@@ -6221,7 +6282,7 @@ type Hold struct {
 
 func (x *Hold) Reset() {
 	*x = Hold{}
-	mi := &file_outrider_proto_msgTypes[80]
+	mi := &file_outrider_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6233,7 +6294,7 @@ func (x *Hold) String() string {
 func (*Hold) ProtoMessage() {}
 
 func (x *Hold) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[80]
+	mi := &file_outrider_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6246,7 +6307,7 @@ func (x *Hold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hold.ProtoReflect.Descriptor instead.
 func (*Hold) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{80}
+	return file_outrider_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *Hold) GetReason() string {
@@ -6265,7 +6326,7 @@ type HoldGranted struct {
 
 func (x *HoldGranted) Reset() {
 	*x = HoldGranted{}
-	mi := &file_outrider_proto_msgTypes[81]
+	mi := &file_outrider_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6277,7 +6338,7 @@ func (x *HoldGranted) String() string {
 func (*HoldGranted) ProtoMessage() {}
 
 func (x *HoldGranted) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[81]
+	mi := &file_outrider_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6290,7 +6351,7 @@ func (x *HoldGranted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldGranted.ProtoReflect.Descriptor instead.
 func (*HoldGranted) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{81}
+	return file_outrider_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *HoldGranted) GetHold() uint64 {
@@ -6309,7 +6370,7 @@ type AwaitFrontier struct {
 
 func (x *AwaitFrontier) Reset() {
 	*x = AwaitFrontier{}
-	mi := &file_outrider_proto_msgTypes[82]
+	mi := &file_outrider_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6321,7 +6382,7 @@ func (x *AwaitFrontier) String() string {
 func (*AwaitFrontier) ProtoMessage() {}
 
 func (x *AwaitFrontier) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[82]
+	mi := &file_outrider_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6334,7 +6395,7 @@ func (x *AwaitFrontier) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AwaitFrontier.ProtoReflect.Descriptor instead.
 func (*AwaitFrontier) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{82}
+	return file_outrider_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *AwaitFrontier) GetHold() uint64 {
@@ -6353,7 +6414,7 @@ type ReleaseHold struct {
 
 func (x *ReleaseHold) Reset() {
 	*x = ReleaseHold{}
-	mi := &file_outrider_proto_msgTypes[83]
+	mi := &file_outrider_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6365,7 +6426,7 @@ func (x *ReleaseHold) String() string {
 func (*ReleaseHold) ProtoMessage() {}
 
 func (x *ReleaseHold) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[83]
+	mi := &file_outrider_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6378,7 +6439,7 @@ func (x *ReleaseHold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseHold.ProtoReflect.Descriptor instead.
 func (*ReleaseHold) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{83}
+	return file_outrider_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *ReleaseHold) GetHold() uint64 {
@@ -6399,7 +6460,7 @@ type BeginUpdate struct {
 
 func (x *BeginUpdate) Reset() {
 	*x = BeginUpdate{}
-	mi := &file_outrider_proto_msgTypes[84]
+	mi := &file_outrider_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6411,7 +6472,7 @@ func (x *BeginUpdate) String() string {
 func (*BeginUpdate) ProtoMessage() {}
 
 func (x *BeginUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[84]
+	mi := &file_outrider_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6424,7 +6485,7 @@ func (x *BeginUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginUpdate.ProtoReflect.Descriptor instead.
 func (*BeginUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{84}
+	return file_outrider_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *BeginUpdate) GetVersion() int64 {
@@ -6462,7 +6523,7 @@ type EngineState struct {
 
 func (x *EngineState) Reset() {
 	*x = EngineState{}
-	mi := &file_outrider_proto_msgTypes[85]
+	mi := &file_outrider_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6474,7 +6535,7 @@ func (x *EngineState) String() string {
 func (*EngineState) ProtoMessage() {}
 
 func (x *EngineState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[85]
+	mi := &file_outrider_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6487,7 +6548,7 @@ func (x *EngineState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EngineState.ProtoReflect.Descriptor instead.
 func (*EngineState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{85}
+	return file_outrider_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *EngineState) GetSession() uint64 {
@@ -6547,7 +6608,7 @@ type UpdateState struct {
 
 func (x *UpdateState) Reset() {
 	*x = UpdateState{}
-	mi := &file_outrider_proto_msgTypes[86]
+	mi := &file_outrider_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6559,7 +6620,7 @@ func (x *UpdateState) String() string {
 func (*UpdateState) ProtoMessage() {}
 
 func (x *UpdateState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[86]
+	mi := &file_outrider_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6572,7 +6633,7 @@ func (x *UpdateState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateState.ProtoReflect.Descriptor instead.
 func (*UpdateState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{86}
+	return file_outrider_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *UpdateState) GetHold() uint64 {
@@ -6633,7 +6694,7 @@ type GetUpdate struct {
 
 func (x *GetUpdate) Reset() {
 	*x = GetUpdate{}
-	mi := &file_outrider_proto_msgTypes[87]
+	mi := &file_outrider_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6645,7 +6706,7 @@ func (x *GetUpdate) String() string {
 func (*GetUpdate) ProtoMessage() {}
 
 func (x *GetUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[87]
+	mi := &file_outrider_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6658,7 +6719,7 @@ func (x *GetUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetUpdate.ProtoReflect.Descriptor instead.
 func (*GetUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{87}
+	return file_outrider_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *GetUpdate) GetHold() uint64 {
@@ -6679,7 +6740,7 @@ type RecordUpdate struct {
 
 func (x *RecordUpdate) Reset() {
 	*x = RecordUpdate{}
-	mi := &file_outrider_proto_msgTypes[88]
+	mi := &file_outrider_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6691,7 +6752,7 @@ func (x *RecordUpdate) String() string {
 func (*RecordUpdate) ProtoMessage() {}
 
 func (x *RecordUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[88]
+	mi := &file_outrider_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6704,7 +6765,7 @@ func (x *RecordUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordUpdate.ProtoReflect.Descriptor instead.
 func (*RecordUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{88}
+	return file_outrider_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *RecordUpdate) GetHold() uint64 {
@@ -6731,7 +6792,7 @@ type UndoUpdate struct {
 
 func (x *UndoUpdate) Reset() {
 	*x = UndoUpdate{}
-	mi := &file_outrider_proto_msgTypes[89]
+	mi := &file_outrider_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6743,7 +6804,7 @@ func (x *UndoUpdate) String() string {
 func (*UndoUpdate) ProtoMessage() {}
 
 func (x *UndoUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[89]
+	mi := &file_outrider_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6756,7 +6817,7 @@ func (x *UndoUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoUpdate.ProtoReflect.Descriptor instead.
 func (*UndoUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{89}
+	return file_outrider_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *UndoUpdate) GetHold() uint64 {
@@ -6770,7 +6831,7 @@ var File_outrider_proto protoreflect.FileDescriptor
 
 const file_outrider_proto_rawDesc = "" +
 	"\n" +
-	"\x0eoutrider.proto\x12\voutrider.v1\"\xd9\x19\n" +
+	"\x0eoutrider.proto\x12\voutrider.v1\"\x8b\x1a\n" +
 	"\x05Frame\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x16\n" +
 	"\x06answer\x18\x02 \x01(\bR\x06answer\x12\x16\n" +
@@ -6803,7 +6864,8 @@ const file_outrider_proto_rawDesc = "" +
 	"\aconfirm\x18- \x01(\v2\x14.outrider.v1.ConfirmH\x00R\aconfirm\x126\n" +
 	"\tconfirmed\x180 \x01(\v2\x16.outrider.v1.ConfirmedH\x00R\tconfirmed\x12*\n" +
 	"\x05drain\x18. \x01(\v2\x12.outrider.v1.DrainH\x00R\x05drain\x120\n" +
-	"\arelease\x18/ \x01(\v2\x14.outrider.v1.ReleaseH\x00R\arelease\x12'\n" +
+	"\arelease\x18/ \x01(\v2\x14.outrider.v1.ReleaseH\x00R\arelease\x120\n" +
+	"\acarried\x181 \x01(\v2\x14.outrider.v1.CarriedH\x00R\acarried\x12'\n" +
 	"\x04take\x18< \x01(\v2\x11.outrider.v1.TakeH\x00R\x04take\x12:\n" +
 	"\vcancel_take\x18= \x01(\v2\x17.outrider.v1.CancelTakeH\x00R\n" +
 	"cancelTake\x12*\n" +
@@ -7009,7 +7071,9 @@ const file_outrider_proto_rawDesc = "" +
 	"\x05Grant\x121\n" +
 	"\breceipts\x18x \x01(\v2\x15.outrider.v1.ReceiptsR\breceipts\x12\x16\n" +
 	"\x04rows\x18y \x03(\x03B\x02\x10\x01R\x04rows\x12\x1e\n" +
-	"\bversions\x18z \x03(\x03B\x02\x10\x01R\bversions\":\n" +
+	"\bversions\x18z \x03(\x03B\x02\x10\x01R\bversions\"<\n" +
+	"\aCarried\x121\n" +
+	"\breceipts\x18\x01 \x01(\v2\x15.outrider.v1.ReceiptsR\breceipts\":\n" +
 	"\x06Cancel\x120\n" +
 	"\breceipts\x18\x01 \x03(\v2\x14.outrider.v1.ReceiptR\breceipts\">\n" +
 	"\n" +
@@ -7300,7 +7364,7 @@ func file_outrider_proto_rawDescGZIP() []byte {
 	return file_outrider_proto_rawDescData
 }
 
-var file_outrider_proto_msgTypes = make([]protoimpl.MessageInfo, 94)
+var file_outrider_proto_msgTypes = make([]protoimpl.MessageInfo, 95)
 var file_outrider_proto_goTypes = []any{
 	(*Frame)(nil),         // 0: outrider.v1.Frame
 	(*Error)(nil),         // 1: outrider.v1.Error
@@ -7336,66 +7400,67 @@ var file_outrider_proto_goTypes = []any{
 	(*Fetched)(nil),       // 31: outrider.v1.Fetched
 	(*Receipts)(nil),      // 32: outrider.v1.Receipts
 	(*Grant)(nil),         // 33: outrider.v1.Grant
-	(*Cancel)(nil),        // 34: outrider.v1.Cancel
-	(*SampleDone)(nil),    // 35: outrider.v1.SampleDone
-	(*SampleCount)(nil),   // 36: outrider.v1.SampleCount
-	(*Report)(nil),        // 37: outrider.v1.Report
-	(*Successes)(nil),     // 38: outrider.v1.Successes
-	(*Outcome)(nil),       // 39: outrider.v1.Outcome
-	(*Summary)(nil),       // 40: outrider.v1.Summary
-	(*Reported)(nil),      // 41: outrider.v1.Reported
-	(*Confirm)(nil),       // 42: outrider.v1.Confirm
-	(*Confirmed)(nil),     // 43: outrider.v1.Confirmed
-	(*Drain)(nil),         // 44: outrider.v1.Drain
-	(*Release)(nil),       // 45: outrider.v1.Release
-	(*Take)(nil),          // 46: outrider.v1.Take
-	(*Alone)(nil),         // 47: outrider.v1.Alone
-	(*CancelTake)(nil),    // 48: outrider.v1.CancelTake
-	(*LeasedGroup)(nil),   // 49: outrider.v1.LeasedGroup
-	(*Lease)(nil),         // 50: outrider.v1.Lease
-	(*Shard)(nil),         // 51: outrider.v1.Shard
-	(*Publish)(nil),       // 52: outrider.v1.Publish
-	(*Publication)(nil),   // 53: outrider.v1.Publication
-	(*Admit)(nil),         // 54: outrider.v1.Admit
-	(*Admitted)(nil),      // 55: outrider.v1.Admitted
-	(*Next)(nil),          // 56: outrider.v1.Next
-	(*Commit)(nil),        // 57: outrider.v1.Commit
-	(*Rollback)(nil),      // 58: outrider.v1.Rollback
-	(*LeaseStatus)(nil),   // 59: outrider.v1.LeaseStatus
-	(*Settled)(nil),       // 60: outrider.v1.Settled
-	(*DiscardGroups)(nil), // 61: outrider.v1.DiscardGroups
-	(*Entry)(nil),         // 62: outrider.v1.Entry
-	(*SetBase)(nil),       // 63: outrider.v1.SetBase
-	(*Append)(nil),        // 64: outrider.v1.Append
-	(*Committed)(nil),     // 65: outrider.v1.Committed
-	(*GetState)(nil),      // 66: outrider.v1.GetState
-	(*StateBytes)(nil),    // 67: outrider.v1.StateBytes
-	(*Saved)(nil),         // 68: outrider.v1.Saved
-	(*Rewind)(nil),        // 69: outrider.v1.Rewind
-	(*Rewound)(nil),       // 70: outrider.v1.Rewound
-	(*GetStats)(nil),      // 71: outrider.v1.GetStats
-	(*Count)(nil),         // 72: outrider.v1.Count
-	(*Books)(nil),         // 73: outrider.v1.Books
-	(*Stats)(nil),         // 74: outrider.v1.Stats
-	(*MemberStats)(nil),   // 75: outrider.v1.MemberStats
-	(*GetMetrics)(nil),    // 76: outrider.v1.GetMetrics
-	(*Metrics)(nil),       // 77: outrider.v1.Metrics
-	(*Close)(nil),         // 78: outrider.v1.Close
-	(*Closed)(nil),        // 79: outrider.v1.Closed
-	(*Hold)(nil),          // 80: outrider.v1.Hold
-	(*HoldGranted)(nil),   // 81: outrider.v1.HoldGranted
-	(*AwaitFrontier)(nil), // 82: outrider.v1.AwaitFrontier
-	(*ReleaseHold)(nil),   // 83: outrider.v1.ReleaseHold
-	(*BeginUpdate)(nil),   // 84: outrider.v1.BeginUpdate
-	(*EngineState)(nil),   // 85: outrider.v1.EngineState
-	(*UpdateState)(nil),   // 86: outrider.v1.UpdateState
-	(*GetUpdate)(nil),     // 87: outrider.v1.GetUpdate
-	(*RecordUpdate)(nil),  // 88: outrider.v1.RecordUpdate
-	(*UndoUpdate)(nil),    // 89: outrider.v1.UndoUpdate
-	nil,                   // 90: outrider.v1.Publish.RolesEntry
-	nil,                   // 91: outrider.v1.Publication.RolesEntry
-	nil,                   // 92: outrider.v1.Books.DiscardedEntry
-	nil,                   // 93: outrider.v1.Books.LiveGroupsEntry
+	(*Carried)(nil),       // 34: outrider.v1.Carried
+	(*Cancel)(nil),        // 35: outrider.v1.Cancel
+	(*SampleDone)(nil),    // 36: outrider.v1.SampleDone
+	(*SampleCount)(nil),   // 37: outrider.v1.SampleCount
+	(*Report)(nil),        // 38: outrider.v1.Report
+	(*Successes)(nil),     // 39: outrider.v1.Successes
+	(*Outcome)(nil),       // 40: outrider.v1.Outcome
+	(*Summary)(nil),       // 41: outrider.v1.Summary
+	(*Reported)(nil),      // 42: outrider.v1.Reported
+	(*Confirm)(nil),       // 43: outrider.v1.Confirm
+	(*Confirmed)(nil),     // 44: outrider.v1.Confirmed
+	(*Drain)(nil),         // 45: outrider.v1.Drain
+	(*Release)(nil),       // 46: outrider.v1.Release
+	(*Take)(nil),          // 47: outrider.v1.Take
+	(*Alone)(nil),         // 48: outrider.v1.Alone
+	(*CancelTake)(nil),    // 49: outrider.v1.CancelTake
+	(*LeasedGroup)(nil),   // 50: outrider.v1.LeasedGroup
+	(*Lease)(nil),         // 51: outrider.v1.Lease
+	(*Shard)(nil),         // 52: outrider.v1.Shard
+	(*Publish)(nil),       // 53: outrider.v1.Publish
+	(*Publication)(nil),   // 54: outrider.v1.Publication
+	(*Admit)(nil),         // 55: outrider.v1.Admit
+	(*Admitted)(nil),      // 56: outrider.v1.Admitted
+	(*Next)(nil),          // 57: outrider.v1.Next
+	(*Commit)(nil),        // 58: outrider.v1.Commit
+	(*Rollback)(nil),      // 59: outrider.v1.Rollback
+	(*LeaseStatus)(nil),   // 60: outrider.v1.LeaseStatus
+	(*Settled)(nil),       // 61: outrider.v1.Settled
+	(*DiscardGroups)(nil), // 62: outrider.v1.DiscardGroups
+	(*Entry)(nil),         // 63: outrider.v1.Entry
+	(*SetBase)(nil),       // 64: outrider.v1.SetBase
+	(*Append)(nil),        // 65: outrider.v1.Append
+	(*Committed)(nil),     // 66: outrider.v1.Committed
+	(*GetState)(nil),      // 67: outrider.v1.GetState
+	(*StateBytes)(nil),    // 68: outrider.v1.StateBytes
+	(*Saved)(nil),         // 69: outrider.v1.Saved
+	(*Rewind)(nil),        // 70: outrider.v1.Rewind
+	(*Rewound)(nil),       // 71: outrider.v1.Rewound
+	(*GetStats)(nil),      // 72: outrider.v1.GetStats
+	(*Count)(nil),         // 73: outrider.v1.Count
+	(*Books)(nil),         // 74: outrider.v1.Books
+	(*Stats)(nil),         // 75: outrider.v1.Stats
+	(*MemberStats)(nil),   // 76: outrider.v1.MemberStats
+	(*GetMetrics)(nil),    // 77: outrider.v1.GetMetrics
+	(*Metrics)(nil),       // 78: outrider.v1.Metrics
+	(*Close)(nil),         // 79: outrider.v1.Close
+	(*Closed)(nil),        // 80: outrider.v1.Closed
+	(*Hold)(nil),          // 81: outrider.v1.Hold
+	(*HoldGranted)(nil),   // 82: outrider.v1.HoldGranted
+	(*AwaitFrontier)(nil), // 83: outrider.v1.AwaitFrontier
+	(*ReleaseHold)(nil),   // 84: outrider.v1.ReleaseHold
+	(*BeginUpdate)(nil),   // 85: outrider.v1.BeginUpdate
+	(*EngineState)(nil),   // 86: outrider.v1.EngineState
+	(*UpdateState)(nil),   // 87: outrider.v1.UpdateState
+	(*GetUpdate)(nil),     // 88: outrider.v1.GetUpdate
+	(*RecordUpdate)(nil),  // 89: outrider.v1.RecordUpdate
+	(*UndoUpdate)(nil),    // 90: outrider.v1.UndoUpdate
+	nil,                   // 91: outrider.v1.Publish.RolesEntry
+	nil,                   // 92: outrider.v1.Publication.RolesEntry
+	nil,                   // 93: outrider.v1.Books.DiscardedEntry
+	nil,                   // 94: outrider.v1.Books.LiveGroupsEntry
 }
 var file_outrider_proto_depIdxs = []int32{
 	1,   // 0: outrider.v1.Frame.error:type_name -> outrider.v1.Error
@@ -7417,129 +7482,131 @@ var file_outrider_proto_depIdxs = []int32{
 	30,  // 16: outrider.v1.Frame.fetch:type_name -> outrider.v1.Fetch
 	31,  // 17: outrider.v1.Frame.fetched:type_name -> outrider.v1.Fetched
 	33,  // 18: outrider.v1.Frame.grant:type_name -> outrider.v1.Grant
-	34,  // 19: outrider.v1.Frame.cancel:type_name -> outrider.v1.Cancel
-	35,  // 20: outrider.v1.Frame.sample_done:type_name -> outrider.v1.SampleDone
-	37,  // 21: outrider.v1.Frame.report:type_name -> outrider.v1.Report
-	41,  // 22: outrider.v1.Frame.reported:type_name -> outrider.v1.Reported
-	42,  // 23: outrider.v1.Frame.confirm:type_name -> outrider.v1.Confirm
-	43,  // 24: outrider.v1.Frame.confirmed:type_name -> outrider.v1.Confirmed
-	44,  // 25: outrider.v1.Frame.drain:type_name -> outrider.v1.Drain
-	45,  // 26: outrider.v1.Frame.release:type_name -> outrider.v1.Release
-	46,  // 27: outrider.v1.Frame.take:type_name -> outrider.v1.Take
-	48,  // 28: outrider.v1.Frame.cancel_take:type_name -> outrider.v1.CancelTake
-	50,  // 29: outrider.v1.Frame.lease:type_name -> outrider.v1.Lease
-	52,  // 30: outrider.v1.Frame.publish:type_name -> outrider.v1.Publish
-	53,  // 31: outrider.v1.Frame.publication:type_name -> outrider.v1.Publication
-	54,  // 32: outrider.v1.Frame.admit:type_name -> outrider.v1.Admit
-	55,  // 33: outrider.v1.Frame.admitted:type_name -> outrider.v1.Admitted
-	57,  // 34: outrider.v1.Frame.commit:type_name -> outrider.v1.Commit
-	58,  // 35: outrider.v1.Frame.rollback:type_name -> outrider.v1.Rollback
-	59,  // 36: outrider.v1.Frame.lease_status:type_name -> outrider.v1.LeaseStatus
-	60,  // 37: outrider.v1.Frame.settled:type_name -> outrider.v1.Settled
-	61,  // 38: outrider.v1.Frame.discard_groups:type_name -> outrider.v1.DiscardGroups
-	56,  // 39: outrider.v1.Frame.next:type_name -> outrider.v1.Next
-	63,  // 40: outrider.v1.Frame.set_base:type_name -> outrider.v1.SetBase
-	64,  // 41: outrider.v1.Frame.append:type_name -> outrider.v1.Append
-	65,  // 42: outrider.v1.Frame.committed:type_name -> outrider.v1.Committed
-	66,  // 43: outrider.v1.Frame.get_state:type_name -> outrider.v1.GetState
-	67,  // 44: outrider.v1.Frame.state_bytes:type_name -> outrider.v1.StateBytes
-	68,  // 45: outrider.v1.Frame.saved:type_name -> outrider.v1.Saved
-	69,  // 46: outrider.v1.Frame.rewind:type_name -> outrider.v1.Rewind
-	70,  // 47: outrider.v1.Frame.rewound:type_name -> outrider.v1.Rewound
-	71,  // 48: outrider.v1.Frame.get_stats:type_name -> outrider.v1.GetStats
-	74,  // 49: outrider.v1.Frame.stats:type_name -> outrider.v1.Stats
-	78,  // 50: outrider.v1.Frame.close:type_name -> outrider.v1.Close
-	79,  // 51: outrider.v1.Frame.closed:type_name -> outrider.v1.Closed
-	76,  // 52: outrider.v1.Frame.get_metrics:type_name -> outrider.v1.GetMetrics
-	77,  // 53: outrider.v1.Frame.metrics:type_name -> outrider.v1.Metrics
-	80,  // 54: outrider.v1.Frame.hold:type_name -> outrider.v1.Hold
-	81,  // 55: outrider.v1.Frame.hold_granted:type_name -> outrider.v1.HoldGranted
-	82,  // 56: outrider.v1.Frame.await_frontier:type_name -> outrider.v1.AwaitFrontier
-	83,  // 57: outrider.v1.Frame.release_hold:type_name -> outrider.v1.ReleaseHold
-	84,  // 58: outrider.v1.Frame.begin_update:type_name -> outrider.v1.BeginUpdate
-	86,  // 59: outrider.v1.Frame.update_state:type_name -> outrider.v1.UpdateState
-	87,  // 60: outrider.v1.Frame.get_update:type_name -> outrider.v1.GetUpdate
-	88,  // 61: outrider.v1.Frame.record_update:type_name -> outrider.v1.RecordUpdate
-	89,  // 62: outrider.v1.Frame.undo_update:type_name -> outrider.v1.UndoUpdate
-	7,   // 63: outrider.v1.Timeline.origin:type_name -> outrider.v1.Term
-	8,   // 64: outrider.v1.Receipt.timeline:type_name -> outrider.v1.Timeline
-	10,  // 65: outrider.v1.Locator.segment:type_name -> outrider.v1.SegmentId
-	13,  // 66: outrider.v1.Own.run:type_name -> outrider.v1.Run
-	15,  // 67: outrider.v1.Own.config:type_name -> outrider.v1.Config
-	16,  // 68: outrider.v1.Config.source:type_name -> outrider.v1.Source
-	13,  // 69: outrider.v1.Join.run:type_name -> outrider.v1.Run
-	19,  // 70: outrider.v1.Join.worker:type_name -> outrider.v1.WorkerRole
-	20,  // 71: outrider.v1.Join.trainer:type_name -> outrider.v1.TrainerRole
-	12,  // 72: outrider.v1.Join.endpoint:type_name -> outrider.v1.Endpoint
-	7,   // 73: outrider.v1.Join.known_term:type_name -> outrider.v1.Term
-	21,  // 74: outrider.v1.Join.inventory:type_name -> outrider.v1.Inventory
-	8,   // 75: outrider.v1.WorkerRole.confirmed_timeline:type_name -> outrider.v1.Timeline
-	62,  // 76: outrider.v1.TrainerRole.log:type_name -> outrider.v1.Entry
-	22,  // 77: outrider.v1.Inventory.held:type_name -> outrider.v1.Held
-	9,   // 78: outrider.v1.Held.receipt:type_name -> outrider.v1.Receipt
-	39,  // 79: outrider.v1.Held.outcome:type_name -> outrider.v1.Outcome
-	7,   // 80: outrider.v1.Joined.term:type_name -> outrider.v1.Term
-	8,   // 81: outrider.v1.Joined.timeline:type_name -> outrider.v1.Timeline
-	12,  // 82: outrider.v1.Joined.table:type_name -> outrider.v1.Endpoint
-	10,  // 83: outrider.v1.Joined.table_segment:type_name -> outrider.v1.SegmentId
-	9,   // 84: outrider.v1.Joined.void:type_name -> outrider.v1.Receipt
-	7,   // 85: outrider.v1.NewTerm.term:type_name -> outrider.v1.Term
-	8,   // 86: outrider.v1.NewTimeline.timeline:type_name -> outrider.v1.Timeline
-	1,   // 87: outrider.v1.End.error:type_name -> outrider.v1.Error
-	10,  // 88: outrider.v1.Fetch.segments:type_name -> outrider.v1.SegmentId
-	10,  // 89: outrider.v1.Fetched.segments:type_name -> outrider.v1.SegmentId
-	8,   // 90: outrider.v1.Receipts.timeline:type_name -> outrider.v1.Timeline
-	32,  // 91: outrider.v1.Grant.receipts:type_name -> outrider.v1.Receipts
-	9,   // 92: outrider.v1.Cancel.receipts:type_name -> outrider.v1.Receipt
-	36,  // 93: outrider.v1.SampleDone.counts:type_name -> outrider.v1.SampleCount
-	9,   // 94: outrider.v1.SampleCount.receipt:type_name -> outrider.v1.Receipt
-	39,  // 95: outrider.v1.Report.outcomes:type_name -> outrider.v1.Outcome
-	38,  // 96: outrider.v1.Report.successes:type_name -> outrider.v1.Successes
-	32,  // 97: outrider.v1.Successes.receipts:type_name -> outrider.v1.Receipts
-	9,   // 98: outrider.v1.Outcome.receipt:type_name -> outrider.v1.Receipt
-	11,  // 99: outrider.v1.Outcome.locator:type_name -> outrider.v1.Locator
-	40,  // 100: outrider.v1.Outcome.summary:type_name -> outrider.v1.Summary
-	1,   // 101: outrider.v1.Reported.errors:type_name -> outrider.v1.Error
-	8,   // 102: outrider.v1.Confirmed.timeline:type_name -> outrider.v1.Timeline
-	47,  // 103: outrider.v1.Take.alone:type_name -> outrider.v1.Alone
-	11,  // 104: outrider.v1.LeasedGroup.locator:type_name -> outrider.v1.Locator
-	40,  // 105: outrider.v1.LeasedGroup.summary:type_name -> outrider.v1.Summary
-	49,  // 106: outrider.v1.Lease.groups:type_name -> outrider.v1.LeasedGroup
-	12,  // 107: outrider.v1.Lease.endpoints:type_name -> outrider.v1.Endpoint
-	11,  // 108: outrider.v1.Shard.locators:type_name -> outrider.v1.Locator
-	51,  // 109: outrider.v1.Publish.shards:type_name -> outrider.v1.Shard
-	90,  // 110: outrider.v1.Publish.roles:type_name -> outrider.v1.Publish.RolesEntry
-	8,   // 111: outrider.v1.Publication.timeline:type_name -> outrider.v1.Timeline
-	7,   // 112: outrider.v1.Publication.term:type_name -> outrider.v1.Term
-	51,  // 113: outrider.v1.Publication.shards:type_name -> outrider.v1.Shard
-	91,  // 114: outrider.v1.Publication.roles:type_name -> outrider.v1.Publication.RolesEntry
-	12,  // 115: outrider.v1.Publication.endpoints:type_name -> outrider.v1.Endpoint
-	53,  // 116: outrider.v1.Admit.publication:type_name -> outrider.v1.Publication
-	10,  // 117: outrider.v1.Admitted.segments:type_name -> outrider.v1.SegmentId
-	11,  // 118: outrider.v1.Admitted.locators:type_name -> outrider.v1.Locator
-	54,  // 119: outrider.v1.Commit.admit:type_name -> outrider.v1.Admit
-	62,  // 120: outrider.v1.SetBase.log:type_name -> outrider.v1.Entry
-	62,  // 121: outrider.v1.Append.entry:type_name -> outrider.v1.Entry
-	72,  // 122: outrider.v1.Books.reserved:type_name -> outrider.v1.Count
-	72,  // 123: outrider.v1.Books.acknowledged:type_name -> outrider.v1.Count
-	92,  // 124: outrider.v1.Books.discarded:type_name -> outrider.v1.Books.DiscardedEntry
-	72,  // 125: outrider.v1.Books.failed:type_name -> outrider.v1.Count
-	72,  // 126: outrider.v1.Books.live:type_name -> outrider.v1.Count
-	93,  // 127: outrider.v1.Books.live_groups:type_name -> outrider.v1.Books.LiveGroupsEntry
-	73,  // 128: outrider.v1.Stats.books:type_name -> outrider.v1.Books
-	8,   // 129: outrider.v1.Stats.timeline:type_name -> outrider.v1.Timeline
-	7,   // 130: outrider.v1.Stats.term:type_name -> outrider.v1.Term
-	75,  // 131: outrider.v1.Stats.members:type_name -> outrider.v1.MemberStats
-	74,  // 132: outrider.v1.Closed.stats:type_name -> outrider.v1.Stats
-	85,  // 133: outrider.v1.UpdateState.engines:type_name -> outrider.v1.EngineState
-	72,  // 134: outrider.v1.Books.DiscardedEntry.value:type_name -> outrider.v1.Count
-	0,   // 135: outrider.v1.Owner.Session:input_type -> outrider.v1.Frame
-	0,   // 136: outrider.v1.Owner.Session:output_type -> outrider.v1.Frame
-	136, // [136:137] is the sub-list for method output_type
-	135, // [135:136] is the sub-list for method input_type
-	135, // [135:135] is the sub-list for extension type_name
-	135, // [135:135] is the sub-list for extension extendee
-	0,   // [0:135] is the sub-list for field type_name
+	35,  // 19: outrider.v1.Frame.cancel:type_name -> outrider.v1.Cancel
+	36,  // 20: outrider.v1.Frame.sample_done:type_name -> outrider.v1.SampleDone
+	38,  // 21: outrider.v1.Frame.report:type_name -> outrider.v1.Report
+	42,  // 22: outrider.v1.Frame.reported:type_name -> outrider.v1.Reported
+	43,  // 23: outrider.v1.Frame.confirm:type_name -> outrider.v1.Confirm
+	44,  // 24: outrider.v1.Frame.confirmed:type_name -> outrider.v1.Confirmed
+	45,  // 25: outrider.v1.Frame.drain:type_name -> outrider.v1.Drain
+	46,  // 26: outrider.v1.Frame.release:type_name -> outrider.v1.Release
+	34,  // 27: outrider.v1.Frame.carried:type_name -> outrider.v1.Carried
+	47,  // 28: outrider.v1.Frame.take:type_name -> outrider.v1.Take
+	49,  // 29: outrider.v1.Frame.cancel_take:type_name -> outrider.v1.CancelTake
+	51,  // 30: outrider.v1.Frame.lease:type_name -> outrider.v1.Lease
+	53,  // 31: outrider.v1.Frame.publish:type_name -> outrider.v1.Publish
+	54,  // 32: outrider.v1.Frame.publication:type_name -> outrider.v1.Publication
+	55,  // 33: outrider.v1.Frame.admit:type_name -> outrider.v1.Admit
+	56,  // 34: outrider.v1.Frame.admitted:type_name -> outrider.v1.Admitted
+	58,  // 35: outrider.v1.Frame.commit:type_name -> outrider.v1.Commit
+	59,  // 36: outrider.v1.Frame.rollback:type_name -> outrider.v1.Rollback
+	60,  // 37: outrider.v1.Frame.lease_status:type_name -> outrider.v1.LeaseStatus
+	61,  // 38: outrider.v1.Frame.settled:type_name -> outrider.v1.Settled
+	62,  // 39: outrider.v1.Frame.discard_groups:type_name -> outrider.v1.DiscardGroups
+	57,  // 40: outrider.v1.Frame.next:type_name -> outrider.v1.Next
+	64,  // 41: outrider.v1.Frame.set_base:type_name -> outrider.v1.SetBase
+	65,  // 42: outrider.v1.Frame.append:type_name -> outrider.v1.Append
+	66,  // 43: outrider.v1.Frame.committed:type_name -> outrider.v1.Committed
+	67,  // 44: outrider.v1.Frame.get_state:type_name -> outrider.v1.GetState
+	68,  // 45: outrider.v1.Frame.state_bytes:type_name -> outrider.v1.StateBytes
+	69,  // 46: outrider.v1.Frame.saved:type_name -> outrider.v1.Saved
+	70,  // 47: outrider.v1.Frame.rewind:type_name -> outrider.v1.Rewind
+	71,  // 48: outrider.v1.Frame.rewound:type_name -> outrider.v1.Rewound
+	72,  // 49: outrider.v1.Frame.get_stats:type_name -> outrider.v1.GetStats
+	75,  // 50: outrider.v1.Frame.stats:type_name -> outrider.v1.Stats
+	79,  // 51: outrider.v1.Frame.close:type_name -> outrider.v1.Close
+	80,  // 52: outrider.v1.Frame.closed:type_name -> outrider.v1.Closed
+	77,  // 53: outrider.v1.Frame.get_metrics:type_name -> outrider.v1.GetMetrics
+	78,  // 54: outrider.v1.Frame.metrics:type_name -> outrider.v1.Metrics
+	81,  // 55: outrider.v1.Frame.hold:type_name -> outrider.v1.Hold
+	82,  // 56: outrider.v1.Frame.hold_granted:type_name -> outrider.v1.HoldGranted
+	83,  // 57: outrider.v1.Frame.await_frontier:type_name -> outrider.v1.AwaitFrontier
+	84,  // 58: outrider.v1.Frame.release_hold:type_name -> outrider.v1.ReleaseHold
+	85,  // 59: outrider.v1.Frame.begin_update:type_name -> outrider.v1.BeginUpdate
+	87,  // 60: outrider.v1.Frame.update_state:type_name -> outrider.v1.UpdateState
+	88,  // 61: outrider.v1.Frame.get_update:type_name -> outrider.v1.GetUpdate
+	89,  // 62: outrider.v1.Frame.record_update:type_name -> outrider.v1.RecordUpdate
+	90,  // 63: outrider.v1.Frame.undo_update:type_name -> outrider.v1.UndoUpdate
+	7,   // 64: outrider.v1.Timeline.origin:type_name -> outrider.v1.Term
+	8,   // 65: outrider.v1.Receipt.timeline:type_name -> outrider.v1.Timeline
+	10,  // 66: outrider.v1.Locator.segment:type_name -> outrider.v1.SegmentId
+	13,  // 67: outrider.v1.Own.run:type_name -> outrider.v1.Run
+	15,  // 68: outrider.v1.Own.config:type_name -> outrider.v1.Config
+	16,  // 69: outrider.v1.Config.source:type_name -> outrider.v1.Source
+	13,  // 70: outrider.v1.Join.run:type_name -> outrider.v1.Run
+	19,  // 71: outrider.v1.Join.worker:type_name -> outrider.v1.WorkerRole
+	20,  // 72: outrider.v1.Join.trainer:type_name -> outrider.v1.TrainerRole
+	12,  // 73: outrider.v1.Join.endpoint:type_name -> outrider.v1.Endpoint
+	7,   // 74: outrider.v1.Join.known_term:type_name -> outrider.v1.Term
+	21,  // 75: outrider.v1.Join.inventory:type_name -> outrider.v1.Inventory
+	8,   // 76: outrider.v1.WorkerRole.confirmed_timeline:type_name -> outrider.v1.Timeline
+	63,  // 77: outrider.v1.TrainerRole.log:type_name -> outrider.v1.Entry
+	22,  // 78: outrider.v1.Inventory.held:type_name -> outrider.v1.Held
+	9,   // 79: outrider.v1.Held.receipt:type_name -> outrider.v1.Receipt
+	40,  // 80: outrider.v1.Held.outcome:type_name -> outrider.v1.Outcome
+	7,   // 81: outrider.v1.Joined.term:type_name -> outrider.v1.Term
+	8,   // 82: outrider.v1.Joined.timeline:type_name -> outrider.v1.Timeline
+	12,  // 83: outrider.v1.Joined.table:type_name -> outrider.v1.Endpoint
+	10,  // 84: outrider.v1.Joined.table_segment:type_name -> outrider.v1.SegmentId
+	9,   // 85: outrider.v1.Joined.void:type_name -> outrider.v1.Receipt
+	7,   // 86: outrider.v1.NewTerm.term:type_name -> outrider.v1.Term
+	8,   // 87: outrider.v1.NewTimeline.timeline:type_name -> outrider.v1.Timeline
+	1,   // 88: outrider.v1.End.error:type_name -> outrider.v1.Error
+	10,  // 89: outrider.v1.Fetch.segments:type_name -> outrider.v1.SegmentId
+	10,  // 90: outrider.v1.Fetched.segments:type_name -> outrider.v1.SegmentId
+	8,   // 91: outrider.v1.Receipts.timeline:type_name -> outrider.v1.Timeline
+	32,  // 92: outrider.v1.Grant.receipts:type_name -> outrider.v1.Receipts
+	32,  // 93: outrider.v1.Carried.receipts:type_name -> outrider.v1.Receipts
+	9,   // 94: outrider.v1.Cancel.receipts:type_name -> outrider.v1.Receipt
+	37,  // 95: outrider.v1.SampleDone.counts:type_name -> outrider.v1.SampleCount
+	9,   // 96: outrider.v1.SampleCount.receipt:type_name -> outrider.v1.Receipt
+	40,  // 97: outrider.v1.Report.outcomes:type_name -> outrider.v1.Outcome
+	39,  // 98: outrider.v1.Report.successes:type_name -> outrider.v1.Successes
+	32,  // 99: outrider.v1.Successes.receipts:type_name -> outrider.v1.Receipts
+	9,   // 100: outrider.v1.Outcome.receipt:type_name -> outrider.v1.Receipt
+	11,  // 101: outrider.v1.Outcome.locator:type_name -> outrider.v1.Locator
+	41,  // 102: outrider.v1.Outcome.summary:type_name -> outrider.v1.Summary
+	1,   // 103: outrider.v1.Reported.errors:type_name -> outrider.v1.Error
+	8,   // 104: outrider.v1.Confirmed.timeline:type_name -> outrider.v1.Timeline
+	48,  // 105: outrider.v1.Take.alone:type_name -> outrider.v1.Alone
+	11,  // 106: outrider.v1.LeasedGroup.locator:type_name -> outrider.v1.Locator
+	41,  // 107: outrider.v1.LeasedGroup.summary:type_name -> outrider.v1.Summary
+	50,  // 108: outrider.v1.Lease.groups:type_name -> outrider.v1.LeasedGroup
+	12,  // 109: outrider.v1.Lease.endpoints:type_name -> outrider.v1.Endpoint
+	11,  // 110: outrider.v1.Shard.locators:type_name -> outrider.v1.Locator
+	52,  // 111: outrider.v1.Publish.shards:type_name -> outrider.v1.Shard
+	91,  // 112: outrider.v1.Publish.roles:type_name -> outrider.v1.Publish.RolesEntry
+	8,   // 113: outrider.v1.Publication.timeline:type_name -> outrider.v1.Timeline
+	7,   // 114: outrider.v1.Publication.term:type_name -> outrider.v1.Term
+	52,  // 115: outrider.v1.Publication.shards:type_name -> outrider.v1.Shard
+	92,  // 116: outrider.v1.Publication.roles:type_name -> outrider.v1.Publication.RolesEntry
+	12,  // 117: outrider.v1.Publication.endpoints:type_name -> outrider.v1.Endpoint
+	54,  // 118: outrider.v1.Admit.publication:type_name -> outrider.v1.Publication
+	10,  // 119: outrider.v1.Admitted.segments:type_name -> outrider.v1.SegmentId
+	11,  // 120: outrider.v1.Admitted.locators:type_name -> outrider.v1.Locator
+	55,  // 121: outrider.v1.Commit.admit:type_name -> outrider.v1.Admit
+	63,  // 122: outrider.v1.SetBase.log:type_name -> outrider.v1.Entry
+	63,  // 123: outrider.v1.Append.entry:type_name -> outrider.v1.Entry
+	73,  // 124: outrider.v1.Books.reserved:type_name -> outrider.v1.Count
+	73,  // 125: outrider.v1.Books.acknowledged:type_name -> outrider.v1.Count
+	93,  // 126: outrider.v1.Books.discarded:type_name -> outrider.v1.Books.DiscardedEntry
+	73,  // 127: outrider.v1.Books.failed:type_name -> outrider.v1.Count
+	73,  // 128: outrider.v1.Books.live:type_name -> outrider.v1.Count
+	94,  // 129: outrider.v1.Books.live_groups:type_name -> outrider.v1.Books.LiveGroupsEntry
+	74,  // 130: outrider.v1.Stats.books:type_name -> outrider.v1.Books
+	8,   // 131: outrider.v1.Stats.timeline:type_name -> outrider.v1.Timeline
+	7,   // 132: outrider.v1.Stats.term:type_name -> outrider.v1.Term
+	76,  // 133: outrider.v1.Stats.members:type_name -> outrider.v1.MemberStats
+	75,  // 134: outrider.v1.Closed.stats:type_name -> outrider.v1.Stats
+	86,  // 135: outrider.v1.UpdateState.engines:type_name -> outrider.v1.EngineState
+	73,  // 136: outrider.v1.Books.DiscardedEntry.value:type_name -> outrider.v1.Count
+	0,   // 137: outrider.v1.Owner.Session:input_type -> outrider.v1.Frame
+	0,   // 138: outrider.v1.Owner.Session:output_type -> outrider.v1.Frame
+	138, // [138:139] is the sub-list for method output_type
+	137, // [137:138] is the sub-list for method input_type
+	137, // [137:137] is the sub-list for extension type_name
+	137, // [137:137] is the sub-list for extension extendee
+	0,   // [0:137] is the sub-list for field type_name
 }
 
 func init() { file_outrider_proto_init() }
@@ -7574,6 +7641,7 @@ func file_outrider_proto_init() {
 		(*Frame_Confirmed)(nil),
 		(*Frame_Drain)(nil),
 		(*Frame_Release)(nil),
+		(*Frame_Carried)(nil),
 		(*Frame_Take)(nil),
 		(*Frame_CancelTake)(nil),
 		(*Frame_Lease)(nil),
@@ -7617,7 +7685,7 @@ func file_outrider_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_outrider_proto_rawDesc), len(file_outrider_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   94,
+			NumMessages:   95,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -68,6 +68,13 @@ func (r *Runner) carry(from *scheduler.Scheduler, e scheduler.Effect) string {
 		r.send(from, e.Session, e)
 		a := e.Assignment
 		return fmt.Sprintf("grant %s %s: group %d attempt %d row %d version %d", r.session(e.Session), r.execution(a.Receipt.Execution), a.Receipt.Group, a.Receipt.Attempt, a.Row, a.Version)
+	case scheduler.Carried:
+		r.send(from, e.Session, e)
+		var names []string
+		for _, c := range e.Receipts {
+			names = append(names, r.execution(c.Execution))
+		}
+		return fmt.Sprintf("carried %s %s", r.session(e.Session), strings.Join(names, ","))
 	case scheduler.Cancel:
 		r.send(from, e.Session, e)
 		return fmt.Sprintf("cancel %s %s", r.session(e.Session), r.execution(e.Receipt.Execution))

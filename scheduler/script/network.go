@@ -62,6 +62,10 @@ func (r *Runner) arrive(p *process, e scheduler.Effect) {
 		if x := e.Assignment.Receipt; !p.gone && p.holding(x.Execution) == nil {
 			p.held = append(p.held, scheduler.Held{Receipt: x, Version: e.Assignment.Version})
 		}
+	case scheduler.Carried:
+		for _, c := range e.Receipts {
+			r.rename(p, c)
+		}
 	case scheduler.Cancel:
 		p.stop[e.Receipt.Execution] = true
 	case scheduler.Release:
@@ -94,6 +98,18 @@ func (r *Runner) cmdDeliver(a *args) {
 		if entry, ok := e.(scheduler.Append); ok && !unsaid && p.on != nil {
 			p.on.Appended(p.member.Session, entry.Entry.Index)
 			r.settle()
+		}
+	}
+}
+
+// rename gives an execution the receipt by which it goes from here on.
+func (r *Runner) rename(p *process, to leases.Receipt) {
+	if h := p.holding(to.Execution); h != nil {
+		h.Receipt = to
+	}
+	for i := range r.executions {
+		if r.executions[i].Receipt.Execution == to.Execution {
+			r.executions[i].Receipt = to
 		}
 	}
 }

@@ -1,0 +1,78 @@
+package scheduler
+
+import (
+	"slices"
+
+	"outrider/leases"
+)
+
+// carries chooses the live groups that a rewind to rollout leaves where they are: those that no later weights made. A
+// finished group says which versions it used. One that runs is known to have used none later only while its engine
+// serves exactly the version that the run goes back to, and was sent no other.
+func (s *Scheduler) carries(rollout int64) map[int64]bool {
+	version, in, err := s.ledger.VersionAt(rollout)
+	s.must(err)
+	announced, _, _, _ := s.ledger.Announced()
+	sending := s.update != nil && !s.update.announced
+	out := map[int64]bool{}
+	for _, g := range s.ledger.Groups() {
+		switch g.State() {
+		case leases.Executing:
+			m := s.running.byID[s.ledger.Receipt(g).Execution].m
+			serves := s.serves(m, version, in)
+			if !m.engine() {
+				serves = announced == version && !sending
+			}
+			out[g.ID()] = serves && g.Charged() <= version
+		case leases.Terminal, leases.Completed:
+			_, newest, _ := g.Versions()
+			out[g.ID()] = newest <= version
+		}
+	}
+	return out
+}
+
+// carryOver gives every live group's worker its receipt of the present timeline in place of that of the one before.
+func (s *Scheduler) carryOver(before leases.Timeline) {
+	known := s.carried
+	s.carried = map[uint64][]leases.Timeline{}
+	told := map[leases.Session][]leases.Receipt{}
+	for _, g := range s.ledger.Groups() {
+		r := s.ledger.Receipt(g)
+		if e := s.running.byID[r.Execution]; e != nil && e.group == g {
+			e.receipt = r
+		}
+		s.carried[r.Execution] = append(known[r.Execution], before)
+		told[r.Worker] = append(told[r.Worker], r)
+	}
+	for _, m := range s.workers {
+		if receipts := told[m.session]; len(receipts) > 0 {
+			s.emit(Carried{Session: m.session, Receipts: receipts})
+		}
+	}
+}
+
+// present returns the receipt by which an execution goes by now. Its worker may not have heard yet that it was carried
+// over; nobody else can have an older one of the same execution.
+func (s *Scheduler) present(r leases.Receipt) leases.Receipt {
+	if s.ledger != nil && slices.Contains(s.carried[r.Execution], r.Timeline) {
+		r.Timeline = s.ledger.Timeline()
+	}
+	return r
+}
+
+// presentInventory is present for all that a worker holds, and tells it what has gone by another name since.
+func (s *Scheduler) presentInventory(m *member, inventory []Held) []Held {
+	var told []leases.Receipt
+	out := slices.Clone(inventory)
+	for i := range out {
+		if r := s.present(out[i].Receipt); r != out[i].Receipt {
+			out[i].Receipt = r
+			told = append(told, r)
+		}
+	}
+	if len(told) > 0 {
+		s.emit(Carried{Session: m.session, Receipts: told})
+	}
+	return out
+}
