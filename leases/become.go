@@ -4,7 +4,7 @@ package leases
 
 func (l *Ledger) becomeReserved(id int64, r retry) *Group {
 	g := l.fresh()
-	g.id, g.attempt, g.failures, g.samples = id, r.attempt+1, r.failures, int32(l.groupSize)
+	g.id, g.attempt, g.failures, g.losses, g.samples = id, r.attempt+1, r.failures, r.losses, int32(l.groupSize)
 	l.move(g, Reserved)
 	l.live[id] = g
 	l.reserved.add(g.tally())
@@ -55,13 +55,14 @@ func (l *Ledger) becomeFailed(g *Group) {
 	l.settle(g)
 }
 
-// becomeRequeued returns the pristine rows to the source. failures are the data attempts used up so far.
-func (l *Ledger) becomeRequeued(g *Group, failures uint8) {
+// becomeRequeued returns the pristine rows to the source. failures are the data attempts used up so far, losses the
+// executions in a row that were lost.
+func (l *Ledger) becomeRequeued(g *Group, failures, losses uint8) {
 	l.move(g, Requeued)
 	l.reserved.sub(g.tally())
 	l.requeued++
 	l.replay.add(g.id, g.id+1)
-	l.retries[g.id] = retry{attempt: g.attempt, failures: failures}
+	l.retries[g.id] = retry{attempt: g.attempt, failures: failures, losses: losses}
 	l.forget(g)
 }
 

@@ -52,7 +52,7 @@ func (l *Ledger) Finish(r Receipt, o *Outcome, maxAttempts int) (Finished, error
 		return Finished{Group: g, State: Terminal}, nil
 	case Retry:
 		l.outcomes.add(r, print, Requeued)
-		l.becomeRequeued(g, g.failures)
+		l.becomeRequeued(g, g.failures, g.losses)
 		return Finished{State: Requeued}, nil
 	case Discard:
 		l.outcomes.add(r, print, Discarded)
@@ -61,7 +61,7 @@ func (l *Ledger) Finish(r Receipt, o *Outcome, maxAttempts int) (Finished, error
 	}
 	if int(g.failures)+1 < maxAttempts {
 		l.outcomes.add(r, print, Requeued)
-		l.becomeRequeued(g, g.failures+1)
+		l.becomeRequeued(g, g.failures+1, g.losses)
 		return Finished{State: Requeued}, wrong
 	}
 	l.outcomes.add(r, print, Failed)

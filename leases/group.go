@@ -55,6 +55,7 @@ type Group struct {
 	samples   int32
 	state     State
 	failures  uint8 // data attempts used up before this one
+	losses    uint8 // executions in a row that were lost with their worker or to their deadline before this one
 
 	// Arrival, Index, Order and Holder are the caller's: places in the orders that it keeps. The ledger never
 	// reads them and clears them when the record ends.

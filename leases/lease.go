@@ -146,7 +146,7 @@ func (l *Ledger) Rollback(lease *Lease, reason string, cause error) {
 	}
 	for _, g := range lease.Groups {
 		l.outcomes.add(l.Receipt(g), g.print, Requeued)
-		l.becomeRequeued(g, g.failures)
+		l.becomeRequeued(g, g.failures, 0)
 	}
 	l.close(lease, LeaseRolledBack, reason, cause)
 }

@@ -29,6 +29,7 @@ func (p Params) Problems() []string {
 type retry struct {
 	attempt  uint32
 	failures uint8
+	losses   uint8
 }
 
 // Ledger is the run's account of every prompt group: pure, deterministic, and not safe for concurrent use.
@@ -45,12 +46,13 @@ type Ledger struct {
 	formerVersion int64
 	counter       uint64 // executions and admissions given in this life
 
-	// Every group below cursor is in exactly one of settled, live and replay; none at or above it is.
+	// Every group below cursor is in exactly one of settled, live, replay and resting; none at or above it is.
 	cursor  int64
 	settled *ranges
 	live    map[int64]*Group
 	replay  *ranges
-	// retries has an entry for a group in replay that was reserved before, in this life.
+	resting map[int64]struct{} // back in the source, kept from being reserved until Wake
+	// retries has an entry for a group in replay or resting that was reserved before, in this life.
 	retries map[int64]retry
 	unused  []*Group
 
@@ -208,7 +210,7 @@ func (l *Ledger) rebuild() error {
 	l.settled, l.totals, l.announced, l.last = c.settled, c.totals, c.announced, c.rollout
 	l.reserved = l.totals.sum()
 	l.reserved.add(l.liveTally)
-	l.replay = l.settled.gaps(l.cursor)
+	l.replay, l.resting = l.settled.gaps(l.cursor), map[int64]struct{}{}
 	for id := range l.live {
 		l.replay.remove(id, id+1)
 	}

@@ -43,7 +43,9 @@ func (l *Ledger) reserveOne() *Group {
 func (l *Ledger) Available() bool { return l.replay.len() > 0 || l.cursor < l.source.total() }
 
 // Exhausted reports whether every group of a finite source has settled.
-func (l *Ledger) Exhausted() bool { return !l.Available() && len(l.live) == 0 }
+func (l *Ledger) Exhausted() bool {
+	return !l.Available() && len(l.live) == 0 && len(l.resting) == 0
+}
 
 // Dispatch gives a RESERVED group to a worker. version is the announced one: what the group is charged when its
 // data names none.
@@ -83,6 +85,7 @@ func (l *Ledger) Adopt(r Receipt, version, newest int64) (*Group, error) {
 		l.replay.add(l.cursor, r.Group)
 		l.cursor = r.Group + 1
 	} else {
+		l.Wake(r.Group)
 		l.replay.remove(r.Group, r.Group+1)
 	}
 	old := l.retries[r.Group]
@@ -92,6 +95,9 @@ func (l *Ledger) Adopt(r Receipt, version, newest int64) (*Group, error) {
 	l.becomeExecuting(g, r.Worker, r.Execution, version)
 	return g, nil
 }
+
+// Find returns a live group, nil for one that is not.
+func (l *Ledger) Find(group int64) *Group { return l.live[group] }
 
 // Lookup finds the live group that r is the present receipt of. Errors: ErrStale.
 func (l *Ledger) Lookup(r Receipt) (*Group, error) {

@@ -57,7 +57,7 @@ func (l *Ledger) Rewind(rollout int64, carry func(*Group) bool) (Rewound, error)
 		if g := l.live[id]; g.state != Reserved && carry != nil && carry(g) {
 			out.Carried++
 		} else {
-			l.becomeRequeued(g, g.failures)
+			l.becomeRequeued(g, g.failures, g.losses)
 		}
 	}
 	before := l.settled.len()

@@ -1,6 +1,9 @@
 package leases
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // maxReasons bounds the distinct discard reasons in the books; the rest count as "other".
 const (
@@ -13,7 +16,49 @@ func (l *Ledger) Complete(g *Group) { l.becomeCompleted(g) }
 
 // Abandon returns a group that is RESERVED or EXECUTING, or whose data is lost before it was leased, to the
 // source. It uses up no data attempt.
-func (l *Ledger) Abandon(g *Group) { l.becomeRequeued(g, g.failures) }
+func (l *Ledger) Abandon(g *Group) {
+	losses := g.losses
+	if g.state >= Terminal {
+		losses = 0 // this execution got through
+	}
+	l.becomeRequeued(g, g.failures, losses)
+}
+
+// Interrupt returns an EXECUTING group whose execution was lost, with its worker or to its deadline, to the source. It
+// uses up no data attempt. The answer is that of CountLoss.
+func (l *Ledger) Interrupt(g *Group) int {
+	id := g.id
+	l.becomeRequeued(g, g.failures, g.losses)
+	return l.CountLoss(id)
+}
+
+// CountLoss counts the last execution of a group that is back in the source as lost. The answer is how many in a row
+// were, at most 255.
+func (l *Ledger) CountLoss(group int64) int {
+	r := l.retries[group]
+	r.losses = min(r.losses, math.MaxUint8-1) + 1
+	l.retries[group] = r
+	return int(r.losses)
+}
+
+// Rest keeps a group that is back in the source from being reserved until Wake. A rewind wakes every group.
+func (l *Ledger) Rest(group int64) {
+	if l.replay.contains(group) {
+		l.replay.remove(group, group+1)
+		l.resting[group] = struct{}{}
+	}
+}
+
+// Wake ends a group's rest; a group that does not rest stays as it is.
+func (l *Ledger) Wake(group int64) {
+	if _, ok := l.resting[group]; ok {
+		delete(l.resting, group)
+		l.replay.add(group, group+1)
+	}
+}
+
+// Resting is the number of groups that are kept from being reserved.
+func (l *Ledger) Resting() int64 { return int64(len(l.resting)) }
 
 // Lose settles a group of an unowned run whose worker or data is lost: nobody generates it again.
 func (l *Ledger) Lose(g *Group) { l.discard(g, "lost", l.last+1) }
@@ -27,7 +72,7 @@ func (l *Ledger) Requeue(receipts ...Receipt) error {
 	}
 	for _, g := range groups {
 		l.outcomes.add(l.Receipt(g), g.print, Requeued)
-		l.becomeRequeued(g, g.failures)
+		l.becomeRequeued(g, g.failures, 0)
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ func (l *Ledger) Live() int64 { return int64(len(l.live)) }
 func (l *Ledger) Cursor() int64 { return l.cursor }
 
 // Replay is the number of groups below the cursor that are back in the source.
-func (l *Ledger) Replay() int64 { return l.replay.len() }
+func (l *Ledger) Replay() int64 { return l.replay.len() + l.Resting() }
 
 // Timeline is the present timeline.
 func (l *Ledger) Timeline() Timeline { return l.timeline }
@@ -67,14 +67,19 @@ func (l *Ledger) Verify() error {
 			return fmt.Errorf("leases: group %d is %s with lease %v", id, g.state, g.lease != nil)
 		}
 	}
+	for id := range l.resting {
+		if l.live[id] != nil || l.settled.contains(id) || l.replay.contains(id) || id >= l.cursor {
+			return fmt.Errorf("leases: group %d rests and is also live, settled, to be replayed, or beyond the cursor", id)
+		}
+	}
 	if counts != l.counts {
 		return fmt.Errorf("leases: counts by state are %v, recounted %v", l.counts, counts)
 	}
 	if live != l.liveTally {
 		return fmt.Errorf("leases: live tally is %v, recounted %v", l.liveTally, live)
 	}
-	if n := l.settled.len() + l.replay.len() + int64(len(l.live)); n != l.cursor {
-		return fmt.Errorf("leases: %d settled + %d to be replayed + %d live are not the %d groups below the cursor", l.settled.len(), l.replay.len(), len(l.live), l.cursor)
+	if n := l.settled.len() + l.Replay() + int64(len(l.live)); n != l.cursor {
+		return fmt.Errorf("leases: %d settled + %d to be replayed + %d live are not the %d groups below the cursor", l.settled.len(), l.Replay(), len(l.live), l.cursor)
 	}
 	if n := l.totals.sum().Groups; n != l.settled.len() {
 		return fmt.Errorf("leases: %d groups have settled, the totals count %d", l.settled.len(), n)

@@ -89,6 +89,7 @@ type Config struct {
 	Prefetch int
 	Limits   Limits
 	Policy   Policy
+	Times    Times
 	// Unowned is ownership="none": a take is final, nothing is leased, replayed after a loss, or rewound.
 	Unowned bool
 	// Owner is the session of this life of the owner: random, never 0.

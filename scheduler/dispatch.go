@@ -117,7 +117,7 @@ func (s *Scheduler) dispatch() {
 			if s.waiting.n > 0 {
 				return
 			}
-		} else if s.running.samples+gs > s.limits.Executing || s.ledger.Live() >= s.limits.Retained {
+		} else if s.running.samples-s.running.stuck+gs > s.limits.Executing || s.ledger.Live() >= s.limits.Retained {
 			return
 		}
 		m := s.freest(false)
@@ -157,11 +157,11 @@ func (s *Scheduler) freest(overdraw bool) *member {
 
 // eligible reports whether a worker may get a group: its slots are free, and its weights are the announced ones.
 func (s *Scheduler) eligible(m *member) bool {
-	if m.draining || !s.current(m) {
+	if m.draining || m.mostlyStuck() || !s.current(m) {
 		return false
 	}
-	// A worker smaller than a group runs one group at a time, in waves.
-	return m.free() >= int64(s.cfg.GroupSize) || m.charged == 0
+	// A worker with fewer places than a group has samples runs one group at a time, in waves.
+	return m.free() >= int64(s.cfg.GroupSize) || m.charged == m.stuck
 }
 
 // bytesFree reports whether a host has room for what its running groups and one more may write.

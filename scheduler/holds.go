@@ -59,9 +59,14 @@ func (s *Scheduler) findHold(id HoldID) (*hold, error) {
 }
 
 // over reports whether everything that ran when the hold was taken has ended. It does not wait for a place in a full
-// buffer: a finished group is over.
+// buffer: a finished group is over. Nor does it wait for what is stuck: that would be for ever.
 func (s *Scheduler) over(h *hold) bool {
-	return s.running.first == nil || s.running.first.seq > h.frontier
+	for e := s.running.first; e != nil && e.seq <= h.frontier; e = e.next {
+		if !e.stuck {
+			return false
+		}
+	}
+	return true
 }
 
 // Frontier waits until what ran when the hold was taken has ended. Answer: the HoldID. Errors: ErrStale.

@@ -34,7 +34,7 @@ func (c *Config) complete() error {
 	if c.CloseGrace == 0 {
 		c.CloseGrace = defaultCloseGrace
 	}
-	problems := c.params().Problems()
+	problems := append(c.params().Problems(), c.Times.complete()...)
 	say := func(bad bool, format string, args ...any) {
 		if bad {
 			problems = append(problems, fmt.Sprintf(format, args...))

@@ -17,9 +17,12 @@ type member struct {
 
 	// Worker.
 	charged  int64 // samples of its executions that are not proven over
+	stuck    int64 // those of them that it did not end when it was told to
 	holding  holderList
 	draining bool
 	drained  bool // said so
+	// saidStuck is set once it was reported for being mostly stuck, until it is not any more.
+	saidStuck bool
 	// inventory waits for the base of a later life.
 	inventory []Held
 	// confirmed is the version that it confirmed last, in the timeline confirmedIn; zero when it never did.

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"time"
 
 	"outrider/leases"
 )
@@ -20,6 +21,14 @@ type running struct {
 	// seq orders executions by when they started here; frontiers compare it.
 	seq        uint64
 	prev, next *running
+	// since is when it began, or was cancelled for its deadline; clock the list in which it waits for the time after that.
+	since          time.Duration
+	clock          *clockList
+	earlier, later *running
+	cancelled      bool // its worker was told to end it
+	overdue        bool // because it was past its deadline
+	// stuck is set when its worker did not, in time: nothing waits for it any more.
+	stuck bool
 }
 
 // runningSet holds all executions, oldest first.
@@ -28,13 +37,14 @@ type runningSet struct {
 	first, last *running
 	seq         uint64
 	samples     int64 // sum of charged
+	stuck       int64 // sum of charged of those that are stuck
 	live        int   // those whose group is not nil
 }
 
 func (s *Scheduler) begin(m *member, g *leases.Group, r leases.Receipt) *running {
 	set := &s.running
 	set.seq++
-	e := &running{receipt: r, group: g, m: m, charged: int64(s.cfg.GroupSize), seq: set.seq, prev: set.last}
+	e := &running{receipt: r, group: g, m: m, charged: int64(s.cfg.GroupSize), seq: set.seq, prev: set.last, since: s.clock}
 	if set.last != nil {
 		set.last.next = e
 	} else {
@@ -42,6 +52,9 @@ func (s *Scheduler) begin(m *member, g *leases.Group, r leases.Receipt) *running
 	}
 	set.last = e
 	set.byID[r.Execution] = e
+	if s.cfg.Times.ExecutionDeadline != Never {
+		s.deadlines.push(e)
+	}
 	set.samples += e.charged
 	m.charged += e.charged
 	m.host.running++
@@ -55,6 +68,7 @@ func (s *Scheduler) begin(m *member, g *leases.Group, r leases.Receipt) *running
 func (s *Scheduler) end(e *running) {
 	set := &s.running
 	s.uncharge(e, 0)
+	e.unclock()
 	if e.prev != nil {
 		e.prev.next = e.next
 	} else {
@@ -74,6 +88,10 @@ func (s *Scheduler) end(e *running) {
 
 // uncharge leaves charged samples on the account.
 func (s *Scheduler) uncharge(e *running, charged int64) {
+	if e.stuck {
+		s.running.stuck -= e.charged - charged
+		e.m.unstick(e.charged - charged)
+	}
 	s.running.samples -= e.charged - charged
 	e.m.charged -= e.charged - charged
 	e.charged = charged
@@ -82,7 +100,7 @@ func (s *Scheduler) uncharge(e *running, charged int64) {
 // void takes the group from an execution that goes on: its receipt means nothing any more.
 func (s *Scheduler) void(e *running) {
 	if e.group != nil {
-		e.group = nil
+		e.group, e.cancelled = nil, true
 		s.running.live--
 		s.emit(Cancel{Session: e.m.session, Receipt: e.receipt})
 	}
@@ -183,6 +201,9 @@ func (s *Scheduler) terminal(r leases.Receipt, o leases.Outcome) error {
 		e.m.holding.push(fin.Group)
 	case leases.Requeued:
 		s.stats.Requeued++
+		if e != nil && e.overdue && o.Kind == leases.Retry {
+			s.rest(r.Group, s.ledger.CountLoss(r.Group))
+		}
 		s.release(r, o.Handle)
 	case leases.Failed:
 		s.failed(r, o, err)

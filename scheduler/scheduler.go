@@ -15,8 +15,9 @@ type Scheduler struct {
 	ledger *leases.Ledger // nil while a later life has not learned its base
 	term   leases.Term
 
-	now, started time.Duration
-	ticking      bool // Advance has been called
+	// clock is when the present event happened, now the time up to which everything due has been fired.
+	clock, now, started time.Duration
+	ticking             bool // Advance has been called
 	// granting is set once nothing stands between the source and the workers: base known, join window over.
 	granting bool
 
@@ -27,7 +28,10 @@ type Scheduler struct {
 	hosts   map[string]*host
 	cohort  cohort
 
-	running runningSet
+	running   runningSet
+	deadlines clockList // executions that may go on
+	graces    clockList // executions past their deadline that are to end
+	rests     rests
 	// carried are the timelines under which workers may still know executions that the last rewind left alive.
 	carried map[uint64][]leases.Timeline
 	waiting orderList // TERMINAL groups, oldest first
@@ -74,32 +78,6 @@ func New(cfg Config) (*Scheduler, error) {
 	}
 	s.ledger, s.granting = l, true
 	return s, nil
-}
-
-// Advance tells the time (monotonic, from any origin) and fires what is due. The first call must come before any event.
-func (s *Scheduler) Advance(now time.Duration) {
-	if !s.ticking {
-		s.ticking, s.started = true, now
-	}
-	s.now = max(s.now, now)
-	if s.dead != nil {
-		return
-	}
-	s.closeWindow()
-	s.pump()
-}
-
-// NextTimer says when Advance is needed next; false when nothing is due.
-func (s *Scheduler) NextTimer() (time.Duration, bool) {
-	switch {
-	case s.dead != nil:
-		return 0, false
-	case s.closing != nil:
-		return s.closing.deadline, true
-	case s.ledger != nil && !s.granting:
-		return s.started + s.cfg.JoinWindow, true
-	}
-	return 0, false
 }
 
 // Effects returns what is to be carried out since the last call, in order. The caller owns the slice.

@@ -23,6 +23,11 @@ type Stats struct {
 	Workers, Engines, Unconfirmed, Trainers     int
 	OpenLeases, WaitingTakes, Holds             int
 	// Counters over this life of the owner.
+	// Stuck counts samples that their workers did not end when told to, Resting the groups that wait before they go out
+	// again, because their executions were lost one after the other.
+	Stuck, Resting int64
+	// Interrupted counts executions lost with their worker or to their deadline, over this life of the owner.
+	Interrupted                                                                             int64
 	StaleOutcomes, Requeued, Evicted, StaleSettled, Rewinds, Overdrawn, Dispatched, Adopted int64
 	// Staleness of consumed groups over this life: sum, count and maximum, in versions.
 	StalenessSum, StalenessCount, StalenessMax int64
@@ -34,6 +39,7 @@ func (s *Scheduler) Stats() Stats {
 	out.Term, out.Unowned, out.Limits = s.term, s.cfg.Unowned, s.limits
 	out.Recovering, out.Closing = s.ledger == nil || !s.granting, s.closing != nil
 	out.ExecutingSamples, out.WaitingTakes, out.Holds = s.running.samples, len(s.takes), len(s.holds)
+	out.Stuck = s.running.stuck
 	out.Workers, out.Trainers = len(s.workers), len(s.cohort.ranks)
 	for _, h := range s.hosts {
 		out.Bytes = max(out.Bytes, h.written)
@@ -44,6 +50,7 @@ func (s *Scheduler) Stats() Stats {
 	out.Timeline, out.NextRollout, out.Books = s.ledger.Timeline(), s.ledger.LastRollout()+1, s.ledger.Books()
 	out.Announced, _, _, _ = s.ledger.Announced()
 	out.Cursor, out.Replay = s.ledger.Cursor(), s.ledger.Replay()
+	out.Resting = s.ledger.Resting()
 	out.Reserved, out.Executing = s.ledger.Count(leases.Reserved), s.ledger.Count(leases.Executing)
 	out.Terminal, out.Completed, out.Leased = s.ledger.Count(leases.Terminal), s.ledger.Count(leases.Completed), s.ledger.Count(leases.Leased)
 	out.Retained, out.Buffered, out.OpenLeases = s.ledger.Live(), out.Completed+out.Leased, len(s.ledger.OpenLeases())
@@ -63,6 +70,8 @@ type WorkerStats struct {
 	Session leases.Session
 	// Executing counts the samples charged to it, Slots those it may run.
 	Executing, Slots int64
+	// Stuck counts the samples charged to it that it did not end when it was told to.
+	Stuck int64
 	// Confirmed is the weight version that it confirmed last; Current says whether it may get work with it.
 	Confirmed int64
 	Current   bool
@@ -73,7 +82,7 @@ func (s *Scheduler) WorkerStats() []WorkerStats {
 	out := make([]WorkerStats, 0, len(s.workers))
 	for _, m := range s.workers {
 		out = append(out, WorkerStats{
-			Session: m.session, Executing: m.charged, Slots: int64(m.worker.Slots), Confirmed: m.confirmed, Current: s.ledger != nil && s.current(m),
+			Session: m.session, Executing: m.charged, Slots: int64(m.worker.Slots), Stuck: m.stuck, Confirmed: m.confirmed, Current: s.ledger != nil && s.current(m),
 		})
 	}
 	return out

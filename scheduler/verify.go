@@ -15,10 +15,18 @@ func (s *Scheduler) Verify() error {
 		return err
 	}
 	samples, dispatched, live := int64(0), int64(0), 0
-	charged := map[*member]int64{}
+	charged, stuck := map[*member]int64{}, map[*member]int64{}
+	allStuck := int64(0)
 	for e := s.running.first; e != nil; e = e.next {
 		samples += e.charged
 		charged[e.m] += e.charged
+		if e.stuck {
+			stuck[e.m] += e.charged
+			allStuck += e.charged
+			if e.group != nil {
+				return fmt.Errorf("scheduler: execution %d is stuck and has group %d", e.receipt.Execution, e.group.ID())
+			}
+		}
 		if e.group != nil {
 			live++
 			if !e.adopted {
@@ -35,12 +43,21 @@ func (s *Scheduler) Verify() error {
 	if samples != s.running.samples || live != s.running.live {
 		return fmt.Errorf("scheduler: executing is counted as %d samples of %d groups, recounted %d of %d", s.running.samples, s.running.live, samples, live)
 	}
+	if allStuck != s.running.stuck {
+		return fmt.Errorf("scheduler: %d samples are stuck, recounted %d", s.running.stuck, allStuck)
+	}
+	if n := int64(len(s.rests.due)); n != s.ledger.Resting() {
+		return fmt.Errorf("scheduler: %d groups rest, %d of them have a time to wake", s.ledger.Resting(), n)
+	}
 	if n := s.ledger.Count(leases.Executing); n != int64(live) {
 		return fmt.Errorf("scheduler: %d groups are EXECUTING, %d executions have one", n, live)
 	}
 	for _, m := range s.workers {
 		if err := m.holding.verify(m.session); err != nil {
 			return err
+		}
+		if m.stuck != stuck[m] {
+			return fmt.Errorf("scheduler: worker %s has %d samples stuck, recounted %d", m.session, m.stuck, stuck[m])
 		}
 		if m.charged != charged[m] {
 			return fmt.Errorf("scheduler: worker %s is charged %d samples, recounted %d", m.session, m.charged, charged[m])

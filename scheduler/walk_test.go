@@ -37,6 +37,8 @@ type world struct {
 	data     map[leases.Handle]data
 	known    map[uint64]leases.Handle // by execution
 	released map[leases.Receipt]bool  // receipts that have been let go
+	granted  map[uint64]time.Duration // by execution
+	overdue  map[uint64]time.Duration // when an execution was cancelled at its deadline
 	calm     bool                     // no more faults: the run is to end
 	ended    []error
 }
@@ -58,6 +60,9 @@ func (w *world) config() Config {
 			Full: Full(n(0, 1, "full")), MaxStaleness: int64(n(-1, 2, "max_staleness")), MaxAttempts: n(1, 3, "max_attempts"), MaxFailed: 1 << 20,
 		},
 		Owner: 1, Verify: true,
+	}
+	if n(0, 1, "deadline") == 1 {
+		c.Times = Times{ExecutionDeadline: time.Duration(n(2, 7, "execution_deadline")) * time.Second, CancelGrace: time.Duration(n(1, 3, "cancel_grace")) * time.Second}
 	}
 	least := int64(c.BatchGroups * (1 + max(c.Prefetch, 0)))
 	if c.Prefetch == 0 {
@@ -114,6 +119,7 @@ func (w *world) own(later bool) {
 	require.NoError(w.t, err)
 	w.s, w.asked = s, map[Ticket]func(any, error){}
 	w.data, w.known, w.released = map[leases.Handle]data{}, map[uint64]leases.Handle{}, map[leases.Receipt]bool{}
+	w.granted, w.overdue = map[uint64]time.Duration{}, map[uint64]time.Duration{}
 	s.Advance(w.now)
 	w.apply()
 }
@@ -129,6 +135,7 @@ func (w *world) loseOwner() {
 
 // apply carries out effects: to the members' inboxes, to the waiting calls.
 func (w *world) apply() {
+	w.s.Advance(w.now)
 	for effects := w.s.Effects(); len(effects) > 0; effects = w.s.Effects() {
 		for _, e := range effects {
 			w.effect(e)
@@ -140,10 +147,19 @@ func (w *world) apply() {
 func (w *world) effect(e Effect) {
 	switch e := e.(type) {
 	case Grant:
+		if _, again := w.granted[e.Assignment.Receipt.Execution]; !again {
+			w.granted[e.Assignment.Receipt.Execution] = w.now
+		}
 		w.worker(e.Session).inbox(e)
 	case Carried:
 		w.worker(e.Session).inbox(e)
 	case Cancel:
+		x := e.Receipt.Execution
+		if since, ok := w.granted[x]; ok && w.s.cfg.Times.ExecutionDeadline != Never && w.now-since >= w.s.cfg.Times.ExecutionDeadline {
+			if _, again := w.overdue[x]; !again {
+				w.overdue[x] = w.now
+			}
+		}
 		w.worker(e.Session).inbox(e)
 	case Release:
 		if k := w.find(e.Holder); k != nil && k.attached {
@@ -217,8 +233,32 @@ func (w *world) check() {
 		}
 	}
 	require.Equal(w.t, live, bytes, "data is kept that no group needs, or a group's data is not")
+	w.checkTimes()
 	for name, h := range w.s.hosts {
 		require.Equal(w.t, bytes[name], h.written, "bytes on %s", name)
+	}
+}
+
+// checkTimes holds that whatever waits for the clock will be woken, and that no execution keeps its group beyond deadline and grace.
+func (w *world) checkTimes() {
+	at, armed := w.s.NextTimer()
+	if w.s.ledger.Resting() > 0 {
+		require.True(w.t, armed && at <= w.now+longRest, "groups rest, and nothing wakes them")
+	}
+	times := w.s.cfg.Times
+	for e := w.s.running.first; e != nil && times.ExecutionDeadline != Never && w.s.closing == nil; e = e.next {
+		if !e.stuck {
+			require.True(w.t, armed && at > w.now, "an execution runs, and nothing will end it")
+		}
+		since, ours := w.granted[e.receipt.Execution]
+		cancelled, overdue := w.overdue[e.receipt.Execution]
+		switch {
+		case e.group == nil || e.adopted: // adopted work begins its time anew
+		case overdue:
+			require.Less(w.t, w.now-cancelled, times.CancelGrace, "group %d waits for a worker that does not end it", e.receipt.Group)
+		case ours:
+			require.Less(w.t, w.now-since, times.ExecutionDeadline, "group %d runs beyond its deadline", e.receipt.Group)
+		}
 	}
 }
 
@@ -288,8 +328,7 @@ func (w *world) act() {
 			w.apply()
 		}
 	case a < 90:
-		w.now += time.Duration(w.pick(4, "seconds")) * time.Second
-		w.s.Advance(w.now)
+		w.now += time.Duration(w.pick(6, "seconds")) * time.Second
 		w.apply()
 	default:
 		w.fault()
@@ -297,7 +336,7 @@ func (w *world) act() {
 }
 
 func (w *world) fault() {
-	switch w.pick(15, "fault") {
+	switch w.pick(16, "fault") {
 	case 0, 1:
 		if len(w.workers) < 4 {
 			w.addWorker()
@@ -332,6 +371,12 @@ func (w *world) fault() {
 		w.job.lose(w.pick(2, "rank"))
 	case 12:
 		w.job.loseSidecar()
+	case 13:
+		if w.s.ledger != nil && w.s.dead == nil {
+			_, err := w.s.CancelGroups([]int64{int64(w.pick(24, "group"))}, "a whim")
+			require.NoError(w.t, err)
+			w.apply()
+		}
 	default:
 		w.job.attach()
 	}

@@ -103,13 +103,18 @@ func (k *simWorker) register(o leases.Outcome, execution uint64) leases.Outcome 
 	return o
 }
 
-// drop ends a receipt that means nothing: what runs goes on until it can stop.
-func (k *simWorker) drop(r leases.Receipt) {
+// stop tells what runs to end. What has finished is not concerned: it counts, or is released.
+func (k *simWorker) stop(r leases.Receipt) {
 	for _, run := range k.runs {
 		if run.Receipt == r {
 			run.cancelled = true
 		}
 	}
+}
+
+// drop ends a receipt that means nothing: what runs goes on until it can stop.
+func (k *simWorker) drop(r leases.Receipt) {
+	k.stop(r)
 	k.holds = slices.DeleteFunc(k.holds, func(h *simRun) bool { return h.Receipt == r })
 }
 
@@ -132,7 +137,7 @@ func (k *simWorker) deliver(n int) {
 				}
 			}
 		case Cancel:
-			k.drop(e.Receipt)
+			k.stop(e.Receipt)
 		case Release:
 			k.holds = slices.DeleteFunc(k.holds, func(h *simRun) bool { return h.Receipt == e.Receipt })
 		}

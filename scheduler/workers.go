@@ -75,6 +75,7 @@ func (s *Scheduler) adopt(m *member, h Held) *running {
 	}
 	if err == nil {
 		s.stats.Adopted++
+		delete(s.rests.due, g.ID())
 		r := s.ledger.Receipt(g)
 		if r != h.Receipt {
 			s.emit(Carried{Session: m.session, Receipts: []leases.Receipt{r}})
@@ -107,7 +108,7 @@ func (s *Scheduler) newest(m *member, h Held) int64 {
 	return math.MaxInt64
 }
 
-// grantAgain repeats the grants that a reconnecting worker never got.
+// grantAgain repeats the grants that a reconnecting worker never got, and the cancels that it may not have got.
 func (s *Scheduler) grantAgain(m *member, inventory []Held) {
 	has := map[uint64]bool{}
 	for _, h := range inventory {
@@ -115,12 +116,17 @@ func (s *Scheduler) grantAgain(m *member, inventory []Held) {
 	}
 	for e := s.running.first; e != nil; {
 		next := e.next
-		if e.m == m && !has[e.receipt.Execution] {
-			if e.group != nil {
+		switch {
+		case e.m != m:
+		case !has[e.receipt.Execution] && e.group == nil:
+			s.end(e)
+			s.checkDrained(m)
+		default:
+			if !has[e.receipt.Execution] {
 				s.emit(Grant{Session: m.session, Assignment: s.assignment(e.group, e.receipt)})
-			} else {
-				s.end(e)
-				s.checkDrained(m)
+			}
+			if e.cancelled {
+				s.emit(Cancel{Session: m.session, Receipt: e.receipt})
 			}
 		}
 		e = next
@@ -155,7 +161,7 @@ func (s *Scheduler) Drain(session leases.Session) error {
 }
 
 func (s *Scheduler) checkDrained(m *member) {
-	if m.draining && !m.drained && m.charged == 0 && m.holding.n == 0 && !s.runs(m) && s.members[m.session] == m {
+	if m.draining && !m.drained && m.charged == m.stuck && m.holding.n == 0 && !s.runs(m) && s.members[m.session] == m {
 		m.drained = true
 		s.emit(Drained{Session: m.session})
 	}
@@ -163,7 +169,7 @@ func (s *Scheduler) checkDrained(m *member) {
 
 func (s *Scheduler) runs(m *member) bool {
 	for e := s.running.first; e != nil; e = e.next {
-		if e.m == m {
+		if e.m == m && !e.stuck {
 			return true
 		}
 	}
@@ -183,7 +189,7 @@ func (s *Scheduler) loseWork(m *member) {
 		if e.m == m {
 			s.end(e)
 			if g != nil {
-				s.abandon(g)
+				s.interrupt(g)
 			}
 		}
 		e = next
@@ -213,7 +219,7 @@ func (s *Scheduler) loseWork(m *member) {
 	}
 }
 
-// abandon returns a group whose worker or data is lost to the source; an unowned run loses it.
+// abandon returns a group whose data is lost, or that a close gives up, to the source; an unowned run loses it.
 func (s *Scheduler) abandon(g *leases.Group) {
 	if s.cfg.Unowned {
 		s.ledger.Lose(g)

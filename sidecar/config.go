@@ -42,6 +42,7 @@ func schedulerConfig(own *wire.Own, table *arrowio.Segment, session uint64) (sch
 			MaxFailed:    maxFailed(c.GetMaxFailed(), table.Rows()),
 			RefuseRewind: pick(&words, "rewind", c.GetRewind(), map[string]bool{"allow": false, "refuse": true}),
 		},
+		Times:      scheduler.Times{ExecutionDeadline: span(c.GetTimes().GetExecutionDeadline()), CancelGrace: span(c.GetTimes().GetCancelGrace())},
 		Unowned:    pick(&words, "ownership", c.GetOwnership(), map[string]bool{"leases": false, "none": true}),
 		Owner:      leases.Session(session),
 		Recover:    own.GetRecover(),
@@ -55,6 +56,14 @@ func schedulerConfig(own *wire.Own, table *arrowio.Segment, session uint64) (sch
 		return config, bridge.NewError(bridge.Config, "outrider: "+strings.Join(words.problems, "; "))
 	}
 	return config, nil
+}
+
+// span reads a limit in time: 0 is the default, anything negative none.
+func span(ms int64) time.Duration {
+	if ms < 0 {
+		return scheduler.Never
+	}
+	return time.Duration(ms) * time.Millisecond
 }
 
 // maxFailed turns the share of the source that may fail into groups, at least 1.

@@ -150,6 +150,14 @@ func (o *owner) settle() time.Duration {
 	return max(at-time.Since(o.started), time.Millisecond)
 }
 
+// post queues one event. It happens at the time that the loop takes it, not at the time that it last looked at the clock.
+func (o *owner) post(event func()) bool {
+	return o.loop.post(func() {
+		o.scheduler.Tick(time.Since(o.started))
+		event()
+	})
+}
+
 // carryOutAll carries effects out until there are none: carrying one out may make others.
 func (o *owner) carryOutAll() {
 	for effects := o.scheduler.Effects(); len(effects) > 0; effects = o.scheduler.Effects() {
@@ -170,21 +178,21 @@ func (o *owner) accept(_ context.Context, stream bridge.Session) error {
 	a := &attached{session: leases.Session(join.GetSession()), join: join}
 	broken := make(chan struct{})
 	a.out = newOutbox(func(frame *wire.Frame, _ []int) error { return stream.Send(frame) }, func(error) { close(broken) })
-	if !o.loop.post(func() { o.attach(a, frame.GetId()) }) {
+	if !o.post(func() { o.attach(a, frame.GetId()) }) {
 		a.out.close()
 		return bridge.NewError(bridge.OwnerLost, "outrider: the owner is leaving")
 	}
 	for {
 		frame, err := stream.Recv()
 		if err != nil {
-			o.loop.post(func() { o.detach(a, "connection lost") })
+			o.post(func() { o.detach(a, "connection lost") })
 			break
 		}
 		if frame.GetLeave() != nil {
-			o.loop.post(func() { o.detach(a, "left") })
+			o.post(func() { o.detach(a, "left") })
 			break
 		}
-		o.loop.post(func() { o.event(a, frame) })
+		o.post(func() { o.event(a, frame) })
 	}
 	a.out.flushed()
 	return nil

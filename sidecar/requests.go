@@ -44,6 +44,9 @@ func (o *owner) event(a *attached, frame *wire.Frame) {
 	case *wire.Frame_Confirm:
 		timeline, err := s.Confirm(a.session, body.Confirm.GetVersion(), []byte(body.Confirm.GetDigest()))
 		reply(&wire.Frame{Body: &wire.Frame_Confirmed{Confirmed: &wire.Confirmed{Timeline: fromTimeline(timeline)}}}, err)
+	case *wire.Frame_CancelGroups:
+		asked, err := s.CancelGroups(body.CancelGroups.GetGroups(), body.CancelGroups.GetReason())
+		reply(&wire.Frame{Body: &wire.Frame_GroupsCancelled{GroupsCancelled: &wire.GroupsCancelled{Asked: int64(asked)}}}, err)
 	case *wire.Frame_Drain:
 		reply(nil, s.Drain(a.session))
 	case *wire.Frame_Take:

@@ -21,7 +21,7 @@ func (o *owner) stats() *wire.Stats {
 		Completed: s.Buffered, CompletedLimit: s.Limits.Completed, Bytes: s.Bytes, BytesLimit: s.Limits.Bytes,
 		Holds: int64(s.Holds), Workers: int64(s.Workers), Trainers: int64(s.Trainers), Requeued: s.Requeued, StaleOutcomes: s.StaleOutcomes, Evicted: s.Evicted,
 		StalenessMax: s.StalenessMax, Rewinds: s.Rewinds, ResidentBytes: residentBytes(), Ownership: "leases",
-		Unconfirmed: int64(s.Unconfirmed), Recovering: s.Recovering, Cursor: s.Cursor, Replay: s.Replay, Members: o.memberStats(),
+		Unconfirmed: int64(s.Unconfirmed), Recovering: s.Recovering, Cursor: s.Cursor, Replay: s.Replay, Stuck: s.Stuck, Resting: s.Resting, Interrupted: s.Interrupted, Members: o.memberStats(),
 	}
 	if s.Unowned {
 		out.Ownership = "none"
@@ -71,7 +71,7 @@ func (o *owner) memberStats() []*wire.MemberStats {
 	for session, a := range o.attached {
 		w := workers[session]
 		out = append(out, &wire.MemberStats{
-			Name: a.join.GetName(), Role: roleOf(a.join), Session: uint64(session), Executing: w.Executing, Slots: w.Slots, ConfirmedVersion: w.Confirmed, Confirmed: w.Current,
+			Name: a.join.GetName(), Role: roleOf(a.join), Session: uint64(session), Executing: w.Executing, Slots: w.Slots, ConfirmedVersion: w.Confirmed, Confirmed: w.Current, Stuck: w.Stuck,
 		})
 	}
 	slices.SortFunc(out, func(a, b *wire.MemberStats) int { return cmp.Compare(a.GetSession(), b.GetSession()) })

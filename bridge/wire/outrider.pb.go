@@ -66,6 +66,8 @@ type Frame struct {
 	//	*Frame_Drain
 	//	*Frame_Release
 	//	*Frame_Carried
+	//	*Frame_CancelGroups
+	//	*Frame_GroupsCancelled
 	//	*Frame_Take
 	//	*Frame_CancelTake
 	//	*Frame_Lease
@@ -410,6 +412,24 @@ func (x *Frame) GetCarried() *Carried {
 	if x != nil {
 		if x, ok := x.Body.(*Frame_Carried); ok {
 			return x.Carried
+		}
+	}
+	return nil
+}
+
+func (x *Frame) GetCancelGroups() *CancelGroups {
+	if x != nil {
+		if x, ok := x.Body.(*Frame_CancelGroups); ok {
+			return x.CancelGroups
+		}
+	}
+	return nil
+}
+
+func (x *Frame) GetGroupsCancelled() *GroupsCancelled {
+	if x != nil {
+		if x, ok := x.Body.(*Frame_GroupsCancelled); ok {
+			return x.GroupsCancelled
 		}
 	}
 	return nil
@@ -854,6 +874,14 @@ type Frame_Carried struct {
 	Carried *Carried `protobuf:"bytes,49,opt,name=carried,proto3,oneof"`
 }
 
+type Frame_CancelGroups struct {
+	CancelGroups *CancelGroups `protobuf:"bytes,130,opt,name=cancel_groups,json=cancelGroups,proto3,oneof"`
+}
+
+type Frame_GroupsCancelled struct {
+	GroupsCancelled *GroupsCancelled `protobuf:"bytes,131,opt,name=groups_cancelled,json=groupsCancelled,proto3,oneof"`
+}
+
 type Frame_Take struct {
 	// leases
 	Take *Take `protobuf:"bytes,60,opt,name=take,proto3,oneof"`
@@ -1055,6 +1083,10 @@ func (*Frame_Drain) isFrame_Body() {}
 func (*Frame_Release) isFrame_Body() {}
 
 func (*Frame_Carried) isFrame_Body() {}
+
+func (*Frame_CancelGroups) isFrame_Body() {}
+
+func (*Frame_GroupsCancelled) isFrame_Body() {}
 
 func (*Frame_Take) isFrame_Body() {}
 
@@ -1968,6 +2000,7 @@ type Config struct {
 	Rewind        string  `protobuf:"bytes,15,opt,name=rewind,proto3" json:"rewind,omitempty"`                                  // "allow", "refuse"
 	Ownership     string  `protobuf:"bytes,16,opt,name=ownership,proto3" json:"ownership,omitempty"`                            // "leases", "none"
 	JoinWindowMs  uint32  `protobuf:"varint,17,opt,name=join_window_ms,json=joinWindowMs,proto3" json:"join_window_ms,omitempty"`
+	Times         *Times  `protobuf:"bytes,60,opt,name=times,proto3" json:"times,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2121,6 +2154,66 @@ func (x *Config) GetJoinWindowMs() uint32 {
 	return 0
 }
 
+func (x *Config) GetTimes() *Times {
+	if x != nil {
+		return x.Times
+	}
+	return nil
+}
+
+// Limits that only the clock can reach, in ms. 0: the default, -1: none.
+type Times struct {
+	state             protoimpl.MessageState `protogen:"open.v1"`
+	ExecutionDeadline int64                  `protobuf:"varint,1,opt,name=execution_deadline,json=executionDeadline,proto3" json:"execution_deadline,omitempty"`
+	CancelGrace       int64                  `protobuf:"varint,2,opt,name=cancel_grace,json=cancelGrace,proto3" json:"cancel_grace,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
+}
+
+func (x *Times) Reset() {
+	*x = Times{}
+	mi := &file_outrider_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Times) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Times) ProtoMessage() {}
+
+func (x *Times) ProtoReflect() protoreflect.Message {
+	mi := &file_outrider_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Times.ProtoReflect.Descriptor instead.
+func (*Times) Descriptor() ([]byte, []int) {
+	return file_outrider_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *Times) GetExecutionDeadline() int64 {
+	if x != nil {
+		return x.ExecutionDeadline
+	}
+	return 0
+}
+
+func (x *Times) GetCancelGrace() int64 {
+	if x != nil {
+		return x.CancelGrace
+	}
+	return 0
+}
+
 type Source struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Shuffle       bool                   `protobuf:"varint,1,opt,name=shuffle,proto3" json:"shuffle,omitempty"`
@@ -2132,7 +2225,7 @@ type Source struct {
 
 func (x *Source) Reset() {
 	*x = Source{}
-	mi := &file_outrider_proto_msgTypes[16]
+	mi := &file_outrider_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2144,7 +2237,7 @@ func (x *Source) String() string {
 func (*Source) ProtoMessage() {}
 
 func (x *Source) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[16]
+	mi := &file_outrider_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2157,7 +2250,7 @@ func (x *Source) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Source.ProtoReflect.Descriptor instead.
 func (*Source) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{16}
+	return file_outrider_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Source) GetShuffle() bool {
@@ -2190,7 +2283,7 @@ type Owned struct {
 
 func (x *Owned) Reset() {
 	*x = Owned{}
-	mi := &file_outrider_proto_msgTypes[17]
+	mi := &file_outrider_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2202,7 +2295,7 @@ func (x *Owned) String() string {
 func (*Owned) ProtoMessage() {}
 
 func (x *Owned) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[17]
+	mi := &file_outrider_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2215,7 +2308,7 @@ func (x *Owned) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Owned.ProtoReflect.Descriptor instead.
 func (*Owned) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{17}
+	return file_outrider_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Owned) GetAddress() string {
@@ -2250,7 +2343,7 @@ type Join struct {
 
 func (x *Join) Reset() {
 	*x = Join{}
-	mi := &file_outrider_proto_msgTypes[18]
+	mi := &file_outrider_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2262,7 +2355,7 @@ func (x *Join) String() string {
 func (*Join) ProtoMessage() {}
 
 func (x *Join) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[18]
+	mi := &file_outrider_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2275,7 +2368,7 @@ func (x *Join) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Join.ProtoReflect.Descriptor instead.
 func (*Join) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{18}
+	return file_outrider_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Join) GetRun() *Run {
@@ -2367,7 +2460,7 @@ type WorkerRole struct {
 
 func (x *WorkerRole) Reset() {
 	*x = WorkerRole{}
-	mi := &file_outrider_proto_msgTypes[19]
+	mi := &file_outrider_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2379,7 +2472,7 @@ func (x *WorkerRole) String() string {
 func (*WorkerRole) ProtoMessage() {}
 
 func (x *WorkerRole) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[19]
+	mi := &file_outrider_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2392,7 +2485,7 @@ func (x *WorkerRole) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkerRole.ProtoReflect.Descriptor instead.
 func (*WorkerRole) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{19}
+	return file_outrider_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *WorkerRole) GetSlots() uint32 {
@@ -2440,7 +2533,7 @@ type TrainerRole struct {
 
 func (x *TrainerRole) Reset() {
 	*x = TrainerRole{}
-	mi := &file_outrider_proto_msgTypes[20]
+	mi := &file_outrider_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2452,7 +2545,7 @@ func (x *TrainerRole) String() string {
 func (*TrainerRole) ProtoMessage() {}
 
 func (x *TrainerRole) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[20]
+	mi := &file_outrider_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2465,7 +2558,7 @@ func (x *TrainerRole) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TrainerRole.ProtoReflect.Descriptor instead.
 func (*TrainerRole) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{20}
+	return file_outrider_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *TrainerRole) GetRole() string {
@@ -2534,7 +2627,7 @@ type Inventory struct {
 
 func (x *Inventory) Reset() {
 	*x = Inventory{}
-	mi := &file_outrider_proto_msgTypes[21]
+	mi := &file_outrider_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2546,7 +2639,7 @@ func (x *Inventory) String() string {
 func (*Inventory) ProtoMessage() {}
 
 func (x *Inventory) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[21]
+	mi := &file_outrider_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2559,7 +2652,7 @@ func (x *Inventory) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Inventory.ProtoReflect.Descriptor instead.
 func (*Inventory) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{21}
+	return file_outrider_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Inventory) GetHeld() []*Held {
@@ -2581,7 +2674,7 @@ type Held struct {
 
 func (x *Held) Reset() {
 	*x = Held{}
-	mi := &file_outrider_proto_msgTypes[22]
+	mi := &file_outrider_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2593,7 +2686,7 @@ func (x *Held) String() string {
 func (*Held) ProtoMessage() {}
 
 func (x *Held) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[22]
+	mi := &file_outrider_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2606,7 +2699,7 @@ func (x *Held) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Held.ProtoReflect.Descriptor instead.
 func (*Held) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{22}
+	return file_outrider_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Held) GetReceipt() *Receipt {
@@ -2661,7 +2754,7 @@ type Joined struct {
 
 func (x *Joined) Reset() {
 	*x = Joined{}
-	mi := &file_outrider_proto_msgTypes[23]
+	mi := &file_outrider_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2673,7 +2766,7 @@ func (x *Joined) String() string {
 func (*Joined) ProtoMessage() {}
 
 func (x *Joined) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[23]
+	mi := &file_outrider_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2686,7 +2779,7 @@ func (x *Joined) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Joined.ProtoReflect.Descriptor instead.
 func (*Joined) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{23}
+	return file_outrider_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Joined) GetMember() uint32 {
@@ -2788,7 +2881,7 @@ type Leave struct {
 
 func (x *Leave) Reset() {
 	*x = Leave{}
-	mi := &file_outrider_proto_msgTypes[24]
+	mi := &file_outrider_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2800,7 +2893,7 @@ func (x *Leave) String() string {
 func (*Leave) ProtoMessage() {}
 
 func (x *Leave) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[24]
+	mi := &file_outrider_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2813,7 +2906,7 @@ func (x *Leave) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Leave.ProtoReflect.Descriptor instead.
 func (*Leave) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{24}
+	return file_outrider_proto_rawDescGZIP(), []int{25}
 }
 
 // Sidecar to shim: the owner of this run is gone; where is it?
@@ -2826,7 +2919,7 @@ type Locate struct {
 
 func (x *Locate) Reset() {
 	*x = Locate{}
-	mi := &file_outrider_proto_msgTypes[25]
+	mi := &file_outrider_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2838,7 +2931,7 @@ func (x *Locate) String() string {
 func (*Locate) ProtoMessage() {}
 
 func (x *Locate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[25]
+	mi := &file_outrider_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2851,7 +2944,7 @@ func (x *Locate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Locate.ProtoReflect.Descriptor instead.
 func (*Locate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{25}
+	return file_outrider_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Locate) GetRun() string {
@@ -2870,7 +2963,7 @@ type Located struct {
 
 func (x *Located) Reset() {
 	*x = Located{}
-	mi := &file_outrider_proto_msgTypes[26]
+	mi := &file_outrider_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2882,7 +2975,7 @@ func (x *Located) String() string {
 func (*Located) ProtoMessage() {}
 
 func (x *Located) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[26]
+	mi := &file_outrider_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2895,7 +2988,7 @@ func (x *Located) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Located.ProtoReflect.Descriptor instead.
 func (*Located) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{26}
+	return file_outrider_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Located) GetAddress() string {
@@ -2914,7 +3007,7 @@ type NewTerm struct {
 
 func (x *NewTerm) Reset() {
 	*x = NewTerm{}
-	mi := &file_outrider_proto_msgTypes[27]
+	mi := &file_outrider_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2926,7 +3019,7 @@ func (x *NewTerm) String() string {
 func (*NewTerm) ProtoMessage() {}
 
 func (x *NewTerm) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[27]
+	mi := &file_outrider_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2939,7 +3032,7 @@ func (x *NewTerm) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NewTerm.ProtoReflect.Descriptor instead.
 func (*NewTerm) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{27}
+	return file_outrider_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *NewTerm) GetTerm() *Term {
@@ -2961,7 +3054,7 @@ type NewTimeline struct {
 
 func (x *NewTimeline) Reset() {
 	*x = NewTimeline{}
-	mi := &file_outrider_proto_msgTypes[28]
+	mi := &file_outrider_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2973,7 +3066,7 @@ func (x *NewTimeline) String() string {
 func (*NewTimeline) ProtoMessage() {}
 
 func (x *NewTimeline) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[28]
+	mi := &file_outrider_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2986,7 +3079,7 @@ func (x *NewTimeline) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NewTimeline.ProtoReflect.Descriptor instead.
 func (*NewTimeline) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{28}
+	return file_outrider_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *NewTimeline) GetTimeline() *Timeline {
@@ -3020,7 +3113,7 @@ type End struct {
 
 func (x *End) Reset() {
 	*x = End{}
-	mi := &file_outrider_proto_msgTypes[29]
+	mi := &file_outrider_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3032,7 +3125,7 @@ func (x *End) String() string {
 func (*End) ProtoMessage() {}
 
 func (x *End) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[29]
+	mi := &file_outrider_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3045,7 +3138,7 @@ func (x *End) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use End.ProtoReflect.Descriptor instead.
 func (*End) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{29}
+	return file_outrider_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *End) GetError() *Error {
@@ -3066,7 +3159,7 @@ type Fetch struct {
 
 func (x *Fetch) Reset() {
 	*x = Fetch{}
-	mi := &file_outrider_proto_msgTypes[30]
+	mi := &file_outrider_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3078,7 +3171,7 @@ func (x *Fetch) String() string {
 func (*Fetch) ProtoMessage() {}
 
 func (x *Fetch) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[30]
+	mi := &file_outrider_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3091,7 +3184,7 @@ func (x *Fetch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fetch.ProtoReflect.Descriptor instead.
 func (*Fetch) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{30}
+	return file_outrider_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Fetch) GetToken() string {
@@ -3118,7 +3211,7 @@ type Fetched struct {
 
 func (x *Fetched) Reset() {
 	*x = Fetched{}
-	mi := &file_outrider_proto_msgTypes[31]
+	mi := &file_outrider_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3130,7 +3223,7 @@ func (x *Fetched) String() string {
 func (*Fetched) ProtoMessage() {}
 
 func (x *Fetched) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[31]
+	mi := &file_outrider_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3143,7 +3236,7 @@ func (x *Fetched) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fetched.ProtoReflect.Descriptor instead.
 func (*Fetched) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{31}
+	return file_outrider_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Fetched) GetSegments() []*SegmentId {
@@ -3167,7 +3260,7 @@ type Receipts struct {
 
 func (x *Receipts) Reset() {
 	*x = Receipts{}
-	mi := &file_outrider_proto_msgTypes[32]
+	mi := &file_outrider_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3179,7 +3272,7 @@ func (x *Receipts) String() string {
 func (*Receipts) ProtoMessage() {}
 
 func (x *Receipts) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[32]
+	mi := &file_outrider_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3192,7 +3285,7 @@ func (x *Receipts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Receipts.ProtoReflect.Descriptor instead.
 func (*Receipts) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{32}
+	return file_outrider_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Receipts) GetTimeline() *Timeline {
@@ -3242,7 +3335,7 @@ type Grant struct {
 
 func (x *Grant) Reset() {
 	*x = Grant{}
-	mi := &file_outrider_proto_msgTypes[33]
+	mi := &file_outrider_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3254,7 +3347,7 @@ func (x *Grant) String() string {
 func (*Grant) ProtoMessage() {}
 
 func (x *Grant) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[33]
+	mi := &file_outrider_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3267,7 +3360,7 @@ func (x *Grant) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Grant.ProtoReflect.Descriptor instead.
 func (*Grant) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{33}
+	return file_outrider_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Grant) GetReceipts() *Receipts {
@@ -3301,7 +3394,7 @@ type Carried struct {
 
 func (x *Carried) Reset() {
 	*x = Carried{}
-	mi := &file_outrider_proto_msgTypes[34]
+	mi := &file_outrider_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3313,7 +3406,7 @@ func (x *Carried) String() string {
 func (*Carried) ProtoMessage() {}
 
 func (x *Carried) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[34]
+	mi := &file_outrider_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3326,7 +3419,7 @@ func (x *Carried) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Carried.ProtoReflect.Descriptor instead.
 func (*Carried) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{34}
+	return file_outrider_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Carried) GetReceipts() *Receipts {
@@ -3345,7 +3438,7 @@ type Cancel struct {
 
 func (x *Cancel) Reset() {
 	*x = Cancel{}
-	mi := &file_outrider_proto_msgTypes[35]
+	mi := &file_outrider_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3357,7 +3450,7 @@ func (x *Cancel) String() string {
 func (*Cancel) ProtoMessage() {}
 
 func (x *Cancel) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[35]
+	mi := &file_outrider_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3370,7 +3463,7 @@ func (x *Cancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancel.ProtoReflect.Descriptor instead.
 func (*Cancel) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{35}
+	return file_outrider_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Cancel) GetReceipts() []*Receipt {
@@ -3378,6 +3471,103 @@ func (x *Cancel) GetReceipts() []*Receipt {
 		return x.Receipts
 	}
 	return nil
+}
+
+// A client's: the workers of these groups, where they run, are to end them.
+type CancelGroups struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Groups        []int64                `protobuf:"varint,1,rep,packed,name=groups,proto3" json:"groups,omitempty"`
+	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CancelGroups) Reset() {
+	*x = CancelGroups{}
+	mi := &file_outrider_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CancelGroups) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CancelGroups) ProtoMessage() {}
+
+func (x *CancelGroups) ProtoReflect() protoreflect.Message {
+	mi := &file_outrider_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CancelGroups.ProtoReflect.Descriptor instead.
+func (*CancelGroups) Descriptor() ([]byte, []int) {
+	return file_outrider_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *CancelGroups) GetGroups() []int64 {
+	if x != nil {
+		return x.Groups
+	}
+	return nil
+}
+
+func (x *CancelGroups) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+type GroupsCancelled struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Asked         int64                  `protobuf:"varint,1,opt,name=asked,proto3" json:"asked,omitempty"` // groups whose worker has been told, by this call
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GroupsCancelled) Reset() {
+	*x = GroupsCancelled{}
+	mi := &file_outrider_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GroupsCancelled) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GroupsCancelled) ProtoMessage() {}
+
+func (x *GroupsCancelled) ProtoReflect() protoreflect.Message {
+	mi := &file_outrider_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GroupsCancelled.ProtoReflect.Descriptor instead.
+func (*GroupsCancelled) Descriptor() ([]byte, []int) {
+	return file_outrider_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *GroupsCancelled) GetAsked() int64 {
+	if x != nil {
+		return x.Asked
+	}
+	return 0
 }
 
 type SampleDone struct {
@@ -3389,7 +3579,7 @@ type SampleDone struct {
 
 func (x *SampleDone) Reset() {
 	*x = SampleDone{}
-	mi := &file_outrider_proto_msgTypes[36]
+	mi := &file_outrider_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3401,7 +3591,7 @@ func (x *SampleDone) String() string {
 func (*SampleDone) ProtoMessage() {}
 
 func (x *SampleDone) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[36]
+	mi := &file_outrider_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3414,7 +3604,7 @@ func (x *SampleDone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SampleDone.ProtoReflect.Descriptor instead.
 func (*SampleDone) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{36}
+	return file_outrider_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *SampleDone) GetCounts() []*SampleCount {
@@ -3434,7 +3624,7 @@ type SampleCount struct {
 
 func (x *SampleCount) Reset() {
 	*x = SampleCount{}
-	mi := &file_outrider_proto_msgTypes[37]
+	mi := &file_outrider_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3446,7 +3636,7 @@ func (x *SampleCount) String() string {
 func (*SampleCount) ProtoMessage() {}
 
 func (x *SampleCount) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[37]
+	mi := &file_outrider_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3459,7 +3649,7 @@ func (x *SampleCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SampleCount.ProtoReflect.Descriptor instead.
 func (*SampleCount) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{37}
+	return file_outrider_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *SampleCount) GetReceipt() *Receipt {
@@ -3488,7 +3678,7 @@ type Report struct {
 
 func (x *Report) Reset() {
 	*x = Report{}
-	mi := &file_outrider_proto_msgTypes[38]
+	mi := &file_outrider_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3500,7 +3690,7 @@ func (x *Report) String() string {
 func (*Report) ProtoMessage() {}
 
 func (x *Report) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[38]
+	mi := &file_outrider_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3513,7 +3703,7 @@ func (x *Report) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Report.ProtoReflect.Descriptor instead.
 func (*Report) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{38}
+	return file_outrider_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Report) GetOutcomes() []*Outcome {
@@ -3543,7 +3733,7 @@ type Successes struct {
 
 func (x *Successes) Reset() {
 	*x = Successes{}
-	mi := &file_outrider_proto_msgTypes[39]
+	mi := &file_outrider_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3555,7 +3745,7 @@ func (x *Successes) String() string {
 func (*Successes) ProtoMessage() {}
 
 func (x *Successes) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[39]
+	mi := &file_outrider_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3568,7 +3758,7 @@ func (x *Successes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Successes.ProtoReflect.Descriptor instead.
 func (*Successes) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{39}
+	return file_outrider_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Successes) GetReceipts() *Receipts {
@@ -3613,7 +3803,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_outrider_proto_msgTypes[40]
+	mi := &file_outrider_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3625,7 +3815,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[40]
+	mi := &file_outrider_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3638,7 +3828,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{40}
+	return file_outrider_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Outcome) GetReceipt() *Receipt {
@@ -3698,7 +3888,7 @@ type Summary struct {
 
 func (x *Summary) Reset() {
 	*x = Summary{}
-	mi := &file_outrider_proto_msgTypes[41]
+	mi := &file_outrider_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3710,7 +3900,7 @@ func (x *Summary) String() string {
 func (*Summary) ProtoMessage() {}
 
 func (x *Summary) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[41]
+	mi := &file_outrider_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3723,7 +3913,7 @@ func (x *Summary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Summary.ProtoReflect.Descriptor instead.
 func (*Summary) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{41}
+	return file_outrider_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Summary) GetParents() []int64 {
@@ -3828,7 +4018,7 @@ type Reported struct {
 
 func (x *Reported) Reset() {
 	*x = Reported{}
-	mi := &file_outrider_proto_msgTypes[42]
+	mi := &file_outrider_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3840,7 +4030,7 @@ func (x *Reported) String() string {
 func (*Reported) ProtoMessage() {}
 
 func (x *Reported) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[42]
+	mi := &file_outrider_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3853,7 +4043,7 @@ func (x *Reported) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reported.ProtoReflect.Descriptor instead.
 func (*Reported) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{42}
+	return file_outrider_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Reported) GetErrors() []*Error {
@@ -3880,7 +4070,7 @@ type Confirm struct {
 
 func (x *Confirm) Reset() {
 	*x = Confirm{}
-	mi := &file_outrider_proto_msgTypes[43]
+	mi := &file_outrider_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3892,7 +4082,7 @@ func (x *Confirm) String() string {
 func (*Confirm) ProtoMessage() {}
 
 func (x *Confirm) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[43]
+	mi := &file_outrider_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3905,7 +4095,7 @@ func (x *Confirm) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Confirm.ProtoReflect.Descriptor instead.
 func (*Confirm) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{43}
+	return file_outrider_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Confirm) GetVersion() int64 {
@@ -3932,7 +4122,7 @@ type Confirmed struct {
 
 func (x *Confirmed) Reset() {
 	*x = Confirmed{}
-	mi := &file_outrider_proto_msgTypes[44]
+	mi := &file_outrider_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3944,7 +4134,7 @@ func (x *Confirmed) String() string {
 func (*Confirmed) ProtoMessage() {}
 
 func (x *Confirmed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[44]
+	mi := &file_outrider_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3957,7 +4147,7 @@ func (x *Confirmed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Confirmed.ProtoReflect.Descriptor instead.
 func (*Confirmed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{44}
+	return file_outrider_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Confirmed) GetTimeline() *Timeline {
@@ -3975,7 +4165,7 @@ type Drain struct {
 
 func (x *Drain) Reset() {
 	*x = Drain{}
-	mi := &file_outrider_proto_msgTypes[45]
+	mi := &file_outrider_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3987,7 +4177,7 @@ func (x *Drain) String() string {
 func (*Drain) ProtoMessage() {}
 
 func (x *Drain) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[45]
+	mi := &file_outrider_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4000,7 +4190,7 @@ func (x *Drain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drain.ProtoReflect.Descriptor instead.
 func (*Drain) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{45}
+	return file_outrider_proto_rawDescGZIP(), []int{48}
 }
 
 // Owner to holder: nobody needs what these executions made. A segment goes with the last execution that has rows in it.
@@ -4013,7 +4203,7 @@ type Release struct {
 
 func (x *Release) Reset() {
 	*x = Release{}
-	mi := &file_outrider_proto_msgTypes[46]
+	mi := &file_outrider_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4025,7 +4215,7 @@ func (x *Release) String() string {
 func (*Release) ProtoMessage() {}
 
 func (x *Release) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[46]
+	mi := &file_outrider_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4038,7 +4228,7 @@ func (x *Release) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Release.ProtoReflect.Descriptor instead.
 func (*Release) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{46}
+	return file_outrider_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Release) GetExecutions() []uint64 {
@@ -4059,7 +4249,7 @@ type Take struct {
 
 func (x *Take) Reset() {
 	*x = Take{}
-	mi := &file_outrider_proto_msgTypes[47]
+	mi := &file_outrider_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4071,7 +4261,7 @@ func (x *Take) String() string {
 func (*Take) ProtoMessage() {}
 
 func (x *Take) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[47]
+	mi := &file_outrider_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4084,7 +4274,7 @@ func (x *Take) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Take.ProtoReflect.Descriptor instead.
 func (*Take) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{47}
+	return file_outrider_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Take) GetRollout() int64 {
@@ -4112,7 +4302,7 @@ type Alone struct {
 
 func (x *Alone) Reset() {
 	*x = Alone{}
-	mi := &file_outrider_proto_msgTypes[48]
+	mi := &file_outrider_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4124,7 +4314,7 @@ func (x *Alone) String() string {
 func (*Alone) ProtoMessage() {}
 
 func (x *Alone) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[48]
+	mi := &file_outrider_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4137,7 +4327,7 @@ func (x *Alone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Alone.ProtoReflect.Descriptor instead.
 func (*Alone) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{48}
+	return file_outrider_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Alone) GetRole() string {
@@ -4163,7 +4353,7 @@ type CancelTake struct {
 
 func (x *CancelTake) Reset() {
 	*x = CancelTake{}
-	mi := &file_outrider_proto_msgTypes[49]
+	mi := &file_outrider_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4175,7 +4365,7 @@ func (x *CancelTake) String() string {
 func (*CancelTake) ProtoMessage() {}
 
 func (x *CancelTake) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[49]
+	mi := &file_outrider_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4188,7 +4378,7 @@ func (x *CancelTake) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelTake.ProtoReflect.Descriptor instead.
 func (*CancelTake) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{49}
+	return file_outrider_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *CancelTake) GetRollout() int64 {
@@ -4212,7 +4402,7 @@ type LeasedGroup struct {
 
 func (x *LeasedGroup) Reset() {
 	*x = LeasedGroup{}
-	mi := &file_outrider_proto_msgTypes[50]
+	mi := &file_outrider_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4224,7 +4414,7 @@ func (x *LeasedGroup) String() string {
 func (*LeasedGroup) ProtoMessage() {}
 
 func (x *LeasedGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[50]
+	mi := &file_outrider_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4237,7 +4427,7 @@ func (x *LeasedGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeasedGroup.ProtoReflect.Descriptor instead.
 func (*LeasedGroup) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{50}
+	return file_outrider_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *LeasedGroup) GetGroup() int64 {
@@ -4297,7 +4487,7 @@ type Lease struct {
 
 func (x *Lease) Reset() {
 	*x = Lease{}
-	mi := &file_outrider_proto_msgTypes[51]
+	mi := &file_outrider_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4309,7 +4499,7 @@ func (x *Lease) String() string {
 func (*Lease) ProtoMessage() {}
 
 func (x *Lease) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[51]
+	mi := &file_outrider_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4322,7 +4512,7 @@ func (x *Lease) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lease.ProtoReflect.Descriptor instead.
 func (*Lease) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{51}
+	return file_outrider_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Lease) GetAdmission() uint64 {
@@ -4379,7 +4569,7 @@ type Shard struct {
 
 func (x *Shard) Reset() {
 	*x = Shard{}
-	mi := &file_outrider_proto_msgTypes[52]
+	mi := &file_outrider_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4391,7 +4581,7 @@ func (x *Shard) String() string {
 func (*Shard) ProtoMessage() {}
 
 func (x *Shard) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[52]
+	mi := &file_outrider_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4404,7 +4594,7 @@ func (x *Shard) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Shard.ProtoReflect.Descriptor instead.
 func (*Shard) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{52}
+	return file_outrider_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *Shard) GetLocators() []*Locator {
@@ -4440,7 +4630,7 @@ type Publish struct {
 
 func (x *Publish) Reset() {
 	*x = Publish{}
-	mi := &file_outrider_proto_msgTypes[53]
+	mi := &file_outrider_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4452,7 +4642,7 @@ func (x *Publish) String() string {
 func (*Publish) ProtoMessage() {}
 
 func (x *Publish) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[53]
+	mi := &file_outrider_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4465,7 +4655,7 @@ func (x *Publish) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Publish.ProtoReflect.Descriptor instead.
 func (*Publish) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{53}
+	return file_outrider_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Publish) GetAdmission() uint64 {
@@ -4514,7 +4704,7 @@ type Publication struct {
 
 func (x *Publication) Reset() {
 	*x = Publication{}
-	mi := &file_outrider_proto_msgTypes[54]
+	mi := &file_outrider_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4526,7 +4716,7 @@ func (x *Publication) String() string {
 func (*Publication) ProtoMessage() {}
 
 func (x *Publication) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[54]
+	mi := &file_outrider_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4539,7 +4729,7 @@ func (x *Publication) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Publication.ProtoReflect.Descriptor instead.
 func (*Publication) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{54}
+	return file_outrider_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Publication) GetAdmission() uint64 {
@@ -4619,7 +4809,7 @@ type Admit struct {
 
 func (x *Admit) Reset() {
 	*x = Admit{}
-	mi := &file_outrider_proto_msgTypes[55]
+	mi := &file_outrider_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4631,7 +4821,7 @@ func (x *Admit) String() string {
 func (*Admit) ProtoMessage() {}
 
 func (x *Admit) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[55]
+	mi := &file_outrider_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4644,7 +4834,7 @@ func (x *Admit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Admit.ProtoReflect.Descriptor instead.
 func (*Admit) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{55}
+	return file_outrider_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Admit) GetPublication() *Publication {
@@ -4698,7 +4888,7 @@ type Admitted struct {
 
 func (x *Admitted) Reset() {
 	*x = Admitted{}
-	mi := &file_outrider_proto_msgTypes[56]
+	mi := &file_outrider_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4710,7 +4900,7 @@ func (x *Admitted) String() string {
 func (*Admitted) ProtoMessage() {}
 
 func (x *Admitted) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[56]
+	mi := &file_outrider_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4723,7 +4913,7 @@ func (x *Admitted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Admitted.ProtoReflect.Descriptor instead.
 func (*Admitted) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{56}
+	return file_outrider_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *Admitted) GetSegments() []*SegmentId {
@@ -4779,7 +4969,7 @@ type Next struct {
 
 func (x *Next) Reset() {
 	*x = Next{}
-	mi := &file_outrider_proto_msgTypes[57]
+	mi := &file_outrider_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4791,7 +4981,7 @@ func (x *Next) String() string {
 func (*Next) ProtoMessage() {}
 
 func (x *Next) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[57]
+	mi := &file_outrider_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4804,7 +4994,7 @@ func (x *Next) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Next.ProtoReflect.Descriptor instead.
 func (*Next) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{57}
+	return file_outrider_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *Next) GetRollout() int64 {
@@ -4825,7 +5015,7 @@ type Commit struct {
 
 func (x *Commit) Reset() {
 	*x = Commit{}
-	mi := &file_outrider_proto_msgTypes[58]
+	mi := &file_outrider_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4837,7 +5027,7 @@ func (x *Commit) String() string {
 func (*Commit) ProtoMessage() {}
 
 func (x *Commit) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[58]
+	mi := &file_outrider_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4850,7 +5040,7 @@ func (x *Commit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Commit.ProtoReflect.Descriptor instead.
 func (*Commit) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{58}
+	return file_outrider_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *Commit) GetAdmission() uint64 {
@@ -4877,7 +5067,7 @@ type Rollback struct {
 
 func (x *Rollback) Reset() {
 	*x = Rollback{}
-	mi := &file_outrider_proto_msgTypes[59]
+	mi := &file_outrider_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4889,7 +5079,7 @@ func (x *Rollback) String() string {
 func (*Rollback) ProtoMessage() {}
 
 func (x *Rollback) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[59]
+	mi := &file_outrider_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4902,7 +5092,7 @@ func (x *Rollback) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rollback.ProtoReflect.Descriptor instead.
 func (*Rollback) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{59}
+	return file_outrider_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *Rollback) GetAdmission() uint64 {
@@ -4928,7 +5118,7 @@ type LeaseStatus struct {
 
 func (x *LeaseStatus) Reset() {
 	*x = LeaseStatus{}
-	mi := &file_outrider_proto_msgTypes[60]
+	mi := &file_outrider_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4940,7 +5130,7 @@ func (x *LeaseStatus) String() string {
 func (*LeaseStatus) ProtoMessage() {}
 
 func (x *LeaseStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[60]
+	mi := &file_outrider_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4953,7 +5143,7 @@ func (x *LeaseStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaseStatus.ProtoReflect.Descriptor instead.
 func (*LeaseStatus) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{60}
+	return file_outrider_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *LeaseStatus) GetAdmission() uint64 {
@@ -4975,7 +5165,7 @@ type Settled struct {
 
 func (x *Settled) Reset() {
 	*x = Settled{}
-	mi := &file_outrider_proto_msgTypes[61]
+	mi := &file_outrider_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4987,7 +5177,7 @@ func (x *Settled) String() string {
 func (*Settled) ProtoMessage() {}
 
 func (x *Settled) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[61]
+	mi := &file_outrider_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5000,7 +5190,7 @@ func (x *Settled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Settled.ProtoReflect.Descriptor instead.
 func (*Settled) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{61}
+	return file_outrider_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *Settled) GetAdmission() uint64 {
@@ -5042,7 +5232,7 @@ type DiscardGroups struct {
 
 func (x *DiscardGroups) Reset() {
 	*x = DiscardGroups{}
-	mi := &file_outrider_proto_msgTypes[62]
+	mi := &file_outrider_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5054,7 +5244,7 @@ func (x *DiscardGroups) String() string {
 func (*DiscardGroups) ProtoMessage() {}
 
 func (x *DiscardGroups) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[62]
+	mi := &file_outrider_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5067,7 +5257,7 @@ func (x *DiscardGroups) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiscardGroups.ProtoReflect.Descriptor instead.
 func (*DiscardGroups) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{62}
+	return file_outrider_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *DiscardGroups) GetAdmission() uint64 {
@@ -5101,7 +5291,7 @@ type Entry struct {
 
 func (x *Entry) Reset() {
 	*x = Entry{}
-	mi := &file_outrider_proto_msgTypes[63]
+	mi := &file_outrider_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5113,7 +5303,7 @@ func (x *Entry) String() string {
 func (*Entry) ProtoMessage() {}
 
 func (x *Entry) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[63]
+	mi := &file_outrider_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5126,7 +5316,7 @@ func (x *Entry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Entry.ProtoReflect.Descriptor instead.
 func (*Entry) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{63}
+	return file_outrider_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *Entry) GetIndex() uint64 {
@@ -5155,7 +5345,7 @@ type SetBase struct {
 
 func (x *SetBase) Reset() {
 	*x = SetBase{}
-	mi := &file_outrider_proto_msgTypes[64]
+	mi := &file_outrider_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5167,7 +5357,7 @@ func (x *SetBase) String() string {
 func (*SetBase) ProtoMessage() {}
 
 func (x *SetBase) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[64]
+	mi := &file_outrider_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5180,7 +5370,7 @@ func (x *SetBase) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetBase.ProtoReflect.Descriptor instead.
 func (*SetBase) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{64}
+	return file_outrider_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *SetBase) GetIndex() uint64 {
@@ -5215,7 +5405,7 @@ type Append struct {
 
 func (x *Append) Reset() {
 	*x = Append{}
-	mi := &file_outrider_proto_msgTypes[65]
+	mi := &file_outrider_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5227,7 +5417,7 @@ func (x *Append) String() string {
 func (*Append) ProtoMessage() {}
 
 func (x *Append) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[65]
+	mi := &file_outrider_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5240,7 +5430,7 @@ func (x *Append) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Append.ProtoReflect.Descriptor instead.
 func (*Append) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{65}
+	return file_outrider_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *Append) GetEntry() *Entry {
@@ -5268,7 +5458,7 @@ type Committed struct {
 
 func (x *Committed) Reset() {
 	*x = Committed{}
-	mi := &file_outrider_proto_msgTypes[66]
+	mi := &file_outrider_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5280,7 +5470,7 @@ func (x *Committed) String() string {
 func (*Committed) ProtoMessage() {}
 
 func (x *Committed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[66]
+	mi := &file_outrider_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5293,7 +5483,7 @@ func (x *Committed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Committed.ProtoReflect.Descriptor instead.
 func (*Committed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{66}
+	return file_outrider_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *Committed) GetAdmission() uint64 {
@@ -5319,7 +5509,7 @@ type GetState struct {
 
 func (x *GetState) Reset() {
 	*x = GetState{}
-	mi := &file_outrider_proto_msgTypes[67]
+	mi := &file_outrider_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5331,7 +5521,7 @@ func (x *GetState) String() string {
 func (*GetState) ProtoMessage() {}
 
 func (x *GetState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[67]
+	mi := &file_outrider_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5344,7 +5534,7 @@ func (x *GetState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetState.ProtoReflect.Descriptor instead.
 func (*GetState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{67}
+	return file_outrider_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *GetState) GetRollout() int64 {
@@ -5363,7 +5553,7 @@ type StateBytes struct {
 
 func (x *StateBytes) Reset() {
 	*x = StateBytes{}
-	mi := &file_outrider_proto_msgTypes[68]
+	mi := &file_outrider_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5375,7 +5565,7 @@ func (x *StateBytes) String() string {
 func (*StateBytes) ProtoMessage() {}
 
 func (x *StateBytes) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[68]
+	mi := &file_outrider_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5388,7 +5578,7 @@ func (x *StateBytes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateBytes.ProtoReflect.Descriptor instead.
 func (*StateBytes) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{68}
+	return file_outrider_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *StateBytes) GetState() []byte {
@@ -5407,7 +5597,7 @@ type Saved struct {
 
 func (x *Saved) Reset() {
 	*x = Saved{}
-	mi := &file_outrider_proto_msgTypes[69]
+	mi := &file_outrider_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5419,7 +5609,7 @@ func (x *Saved) String() string {
 func (*Saved) ProtoMessage() {}
 
 func (x *Saved) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[69]
+	mi := &file_outrider_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5432,7 +5622,7 @@ func (x *Saved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Saved.ProtoReflect.Descriptor instead.
 func (*Saved) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{69}
+	return file_outrider_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *Saved) GetRollout() int64 {
@@ -5451,7 +5641,7 @@ type Rewind struct {
 
 func (x *Rewind) Reset() {
 	*x = Rewind{}
-	mi := &file_outrider_proto_msgTypes[70]
+	mi := &file_outrider_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5463,7 +5653,7 @@ func (x *Rewind) String() string {
 func (*Rewind) ProtoMessage() {}
 
 func (x *Rewind) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[70]
+	mi := &file_outrider_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5476,7 +5666,7 @@ func (x *Rewind) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rewind.ProtoReflect.Descriptor instead.
 func (*Rewind) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{70}
+	return file_outrider_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *Rewind) GetRollout() int64 {
@@ -5497,7 +5687,7 @@ type Rewound struct {
 
 func (x *Rewound) Reset() {
 	*x = Rewound{}
-	mi := &file_outrider_proto_msgTypes[71]
+	mi := &file_outrider_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5509,7 +5699,7 @@ func (x *Rewound) String() string {
 func (*Rewound) ProtoMessage() {}
 
 func (x *Rewound) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[71]
+	mi := &file_outrider_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5522,7 +5712,7 @@ func (x *Rewound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rewound.ProtoReflect.Descriptor instead.
 func (*Rewound) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{71}
+	return file_outrider_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *Rewound) GetRollout() int64 {
@@ -5556,7 +5746,7 @@ type GetStats struct {
 
 func (x *GetStats) Reset() {
 	*x = GetStats{}
-	mi := &file_outrider_proto_msgTypes[72]
+	mi := &file_outrider_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5568,7 +5758,7 @@ func (x *GetStats) String() string {
 func (*GetStats) ProtoMessage() {}
 
 func (x *GetStats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[72]
+	mi := &file_outrider_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5581,7 +5771,7 @@ func (x *GetStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStats.ProtoReflect.Descriptor instead.
 func (*GetStats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{72}
+	return file_outrider_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *GetStats) GetReady() bool {
@@ -5602,7 +5792,7 @@ type Count struct {
 
 func (x *Count) Reset() {
 	*x = Count{}
-	mi := &file_outrider_proto_msgTypes[73]
+	mi := &file_outrider_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5614,7 +5804,7 @@ func (x *Count) String() string {
 func (*Count) ProtoMessage() {}
 
 func (x *Count) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[73]
+	mi := &file_outrider_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5627,7 +5817,7 @@ func (x *Count) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Count.ProtoReflect.Descriptor instead.
 func (*Count) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{73}
+	return file_outrider_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *Count) GetGroups() int64 {
@@ -5666,7 +5856,7 @@ type Books struct {
 
 func (x *Books) Reset() {
 	*x = Books{}
-	mi := &file_outrider_proto_msgTypes[74]
+	mi := &file_outrider_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5678,7 +5868,7 @@ func (x *Books) String() string {
 func (*Books) ProtoMessage() {}
 
 func (x *Books) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[74]
+	mi := &file_outrider_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5691,7 +5881,7 @@ func (x *Books) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Books.ProtoReflect.Descriptor instead.
 func (*Books) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{74}
+	return file_outrider_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *Books) GetReserved() *Count {
@@ -5767,13 +5957,16 @@ type Stats struct {
 	Recovering       bool                   `protobuf:"varint,27,opt,name=recovering,proto3" json:"recovering,omitempty"`   // a later life that waits for its base or its join window
 	Cursor           int64                  `protobuf:"varint,28,opt,name=cursor,proto3" json:"cursor,omitempty"`           // groups that were ever reserved
 	Replay           int64                  `protobuf:"varint,29,opt,name=replay,proto3" json:"replay,omitempty"`           // of these, back in the source, to be reserved again
+	Stuck            int64                  `protobuf:"varint,60,opt,name=stuck,proto3" json:"stuck,omitempty"`             // samples that their workers did not end when told to
+	Resting          int64                  `protobuf:"varint,61,opt,name=resting,proto3" json:"resting,omitempty"`         // groups that wait before they go out again
+	Interrupted      int64                  `protobuf:"varint,62,opt,name=interrupted,proto3" json:"interrupted,omitempty"` // executions lost with their worker or to their deadline
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
 
 func (x *Stats) Reset() {
 	*x = Stats{}
-	mi := &file_outrider_proto_msgTypes[75]
+	mi := &file_outrider_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5785,7 +5978,7 @@ func (x *Stats) String() string {
 func (*Stats) ProtoMessage() {}
 
 func (x *Stats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[75]
+	mi := &file_outrider_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5798,7 +5991,7 @@ func (x *Stats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stats.ProtoReflect.Descriptor instead.
 func (*Stats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{75}
+	return file_outrider_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *Stats) GetBooks() *Books {
@@ -6004,6 +6197,27 @@ func (x *Stats) GetReplay() int64 {
 	return 0
 }
 
+func (x *Stats) GetStuck() int64 {
+	if x != nil {
+		return x.Stuck
+	}
+	return 0
+}
+
+func (x *Stats) GetResting() int64 {
+	if x != nil {
+		return x.Resting
+	}
+	return 0
+}
+
+func (x *Stats) GetInterrupted() int64 {
+	if x != nil {
+		return x.Interrupted
+	}
+	return 0
+}
+
 type MemberStats struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	Name             string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -6013,13 +6227,14 @@ type MemberStats struct {
 	Slots            int64                  `protobuf:"varint,5,opt,name=slots,proto3" json:"slots,omitempty"`
 	ConfirmedVersion int64                  `protobuf:"varint,6,opt,name=confirmed_version,json=confirmedVersion,proto3" json:"confirmed_version,omitempty"`
 	Confirmed        bool                   `protobuf:"varint,7,opt,name=confirmed,proto3" json:"confirmed,omitempty"`
+	Stuck            int64                  `protobuf:"varint,60,opt,name=stuck,proto3" json:"stuck,omitempty"` // of executing: samples that it did not end when told to
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
 
 func (x *MemberStats) Reset() {
 	*x = MemberStats{}
-	mi := &file_outrider_proto_msgTypes[76]
+	mi := &file_outrider_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6031,7 +6246,7 @@ func (x *MemberStats) String() string {
 func (*MemberStats) ProtoMessage() {}
 
 func (x *MemberStats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[76]
+	mi := &file_outrider_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6044,7 +6259,7 @@ func (x *MemberStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberStats.ProtoReflect.Descriptor instead.
 func (*MemberStats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{76}
+	return file_outrider_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *MemberStats) GetName() string {
@@ -6096,6 +6311,13 @@ func (x *MemberStats) GetConfirmed() bool {
 	return false
 }
 
+func (x *MemberStats) GetStuck() int64 {
+	if x != nil {
+		return x.Stuck
+	}
+	return 0
+}
+
 // The run's numbers in the Prometheus text format.
 type GetMetrics struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -6105,7 +6327,7 @@ type GetMetrics struct {
 
 func (x *GetMetrics) Reset() {
 	*x = GetMetrics{}
-	mi := &file_outrider_proto_msgTypes[77]
+	mi := &file_outrider_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6117,7 +6339,7 @@ func (x *GetMetrics) String() string {
 func (*GetMetrics) ProtoMessage() {}
 
 func (x *GetMetrics) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[77]
+	mi := &file_outrider_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6130,7 +6352,7 @@ func (x *GetMetrics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetMetrics.ProtoReflect.Descriptor instead.
 func (*GetMetrics) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{77}
+	return file_outrider_proto_rawDescGZIP(), []int{80}
 }
 
 type Metrics struct {
@@ -6142,7 +6364,7 @@ type Metrics struct {
 
 func (x *Metrics) Reset() {
 	*x = Metrics{}
-	mi := &file_outrider_proto_msgTypes[78]
+	mi := &file_outrider_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6154,7 +6376,7 @@ func (x *Metrics) String() string {
 func (*Metrics) ProtoMessage() {}
 
 func (x *Metrics) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[78]
+	mi := &file_outrider_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6167,7 +6389,7 @@ func (x *Metrics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Metrics.ProtoReflect.Descriptor instead.
 func (*Metrics) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{78}
+	return file_outrider_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *Metrics) GetText() string {
@@ -6186,7 +6408,7 @@ type Close struct {
 
 func (x *Close) Reset() {
 	*x = Close{}
-	mi := &file_outrider_proto_msgTypes[79]
+	mi := &file_outrider_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6198,7 +6420,7 @@ func (x *Close) String() string {
 func (*Close) ProtoMessage() {}
 
 func (x *Close) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[79]
+	mi := &file_outrider_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6211,7 +6433,7 @@ func (x *Close) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Close.ProtoReflect.Descriptor instead.
 func (*Close) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{79}
+	return file_outrider_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *Close) GetForce() bool {
@@ -6231,7 +6453,7 @@ type Closed struct {
 
 func (x *Closed) Reset() {
 	*x = Closed{}
-	mi := &file_outrider_proto_msgTypes[80]
+	mi := &file_outrider_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6243,7 +6465,7 @@ func (x *Closed) String() string {
 func (*Closed) ProtoMessage() {}
 
 func (x *Closed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[80]
+	mi := &file_outrider_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6256,7 +6478,7 @@ func (x *Closed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Closed.ProtoReflect.Descriptor instead.
 func (*Closed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{80}
+	return file_outrider_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *Closed) GetStats() *Stats {
@@ -6282,7 +6504,7 @@ type Hold struct {
 
 func (x *Hold) Reset() {
 	*x = Hold{}
-	mi := &file_outrider_proto_msgTypes[81]
+	mi := &file_outrider_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6294,7 +6516,7 @@ func (x *Hold) String() string {
 func (*Hold) ProtoMessage() {}
 
 func (x *Hold) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[81]
+	mi := &file_outrider_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6307,7 +6529,7 @@ func (x *Hold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hold.ProtoReflect.Descriptor instead.
 func (*Hold) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{81}
+	return file_outrider_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *Hold) GetReason() string {
@@ -6326,7 +6548,7 @@ type HoldGranted struct {
 
 func (x *HoldGranted) Reset() {
 	*x = HoldGranted{}
-	mi := &file_outrider_proto_msgTypes[82]
+	mi := &file_outrider_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6338,7 +6560,7 @@ func (x *HoldGranted) String() string {
 func (*HoldGranted) ProtoMessage() {}
 
 func (x *HoldGranted) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[82]
+	mi := &file_outrider_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6351,7 +6573,7 @@ func (x *HoldGranted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldGranted.ProtoReflect.Descriptor instead.
 func (*HoldGranted) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{82}
+	return file_outrider_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *HoldGranted) GetHold() uint64 {
@@ -6370,7 +6592,7 @@ type AwaitFrontier struct {
 
 func (x *AwaitFrontier) Reset() {
 	*x = AwaitFrontier{}
-	mi := &file_outrider_proto_msgTypes[83]
+	mi := &file_outrider_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6382,7 +6604,7 @@ func (x *AwaitFrontier) String() string {
 func (*AwaitFrontier) ProtoMessage() {}
 
 func (x *AwaitFrontier) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[83]
+	mi := &file_outrider_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6395,7 +6617,7 @@ func (x *AwaitFrontier) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AwaitFrontier.ProtoReflect.Descriptor instead.
 func (*AwaitFrontier) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{83}
+	return file_outrider_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *AwaitFrontier) GetHold() uint64 {
@@ -6414,7 +6636,7 @@ type ReleaseHold struct {
 
 func (x *ReleaseHold) Reset() {
 	*x = ReleaseHold{}
-	mi := &file_outrider_proto_msgTypes[84]
+	mi := &file_outrider_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6426,7 +6648,7 @@ func (x *ReleaseHold) String() string {
 func (*ReleaseHold) ProtoMessage() {}
 
 func (x *ReleaseHold) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[84]
+	mi := &file_outrider_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6439,7 +6661,7 @@ func (x *ReleaseHold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseHold.ProtoReflect.Descriptor instead.
 func (*ReleaseHold) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{84}
+	return file_outrider_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *ReleaseHold) GetHold() uint64 {
@@ -6460,7 +6682,7 @@ type BeginUpdate struct {
 
 func (x *BeginUpdate) Reset() {
 	*x = BeginUpdate{}
-	mi := &file_outrider_proto_msgTypes[85]
+	mi := &file_outrider_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6472,7 +6694,7 @@ func (x *BeginUpdate) String() string {
 func (*BeginUpdate) ProtoMessage() {}
 
 func (x *BeginUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[85]
+	mi := &file_outrider_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6485,7 +6707,7 @@ func (x *BeginUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginUpdate.ProtoReflect.Descriptor instead.
 func (*BeginUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{85}
+	return file_outrider_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *BeginUpdate) GetVersion() int64 {
@@ -6523,7 +6745,7 @@ type EngineState struct {
 
 func (x *EngineState) Reset() {
 	*x = EngineState{}
-	mi := &file_outrider_proto_msgTypes[86]
+	mi := &file_outrider_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6535,7 +6757,7 @@ func (x *EngineState) String() string {
 func (*EngineState) ProtoMessage() {}
 
 func (x *EngineState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[86]
+	mi := &file_outrider_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6548,7 +6770,7 @@ func (x *EngineState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EngineState.ProtoReflect.Descriptor instead.
 func (*EngineState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{86}
+	return file_outrider_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *EngineState) GetSession() uint64 {
@@ -6608,7 +6830,7 @@ type UpdateState struct {
 
 func (x *UpdateState) Reset() {
 	*x = UpdateState{}
-	mi := &file_outrider_proto_msgTypes[87]
+	mi := &file_outrider_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6620,7 +6842,7 @@ func (x *UpdateState) String() string {
 func (*UpdateState) ProtoMessage() {}
 
 func (x *UpdateState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[87]
+	mi := &file_outrider_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6633,7 +6855,7 @@ func (x *UpdateState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateState.ProtoReflect.Descriptor instead.
 func (*UpdateState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{87}
+	return file_outrider_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *UpdateState) GetHold() uint64 {
@@ -6694,7 +6916,7 @@ type GetUpdate struct {
 
 func (x *GetUpdate) Reset() {
 	*x = GetUpdate{}
-	mi := &file_outrider_proto_msgTypes[88]
+	mi := &file_outrider_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6706,7 +6928,7 @@ func (x *GetUpdate) String() string {
 func (*GetUpdate) ProtoMessage() {}
 
 func (x *GetUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[88]
+	mi := &file_outrider_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6719,7 +6941,7 @@ func (x *GetUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetUpdate.ProtoReflect.Descriptor instead.
 func (*GetUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{88}
+	return file_outrider_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *GetUpdate) GetHold() uint64 {
@@ -6740,7 +6962,7 @@ type RecordUpdate struct {
 
 func (x *RecordUpdate) Reset() {
 	*x = RecordUpdate{}
-	mi := &file_outrider_proto_msgTypes[89]
+	mi := &file_outrider_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6752,7 +6974,7 @@ func (x *RecordUpdate) String() string {
 func (*RecordUpdate) ProtoMessage() {}
 
 func (x *RecordUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[89]
+	mi := &file_outrider_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6765,7 +6987,7 @@ func (x *RecordUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordUpdate.ProtoReflect.Descriptor instead.
 func (*RecordUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{89}
+	return file_outrider_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *RecordUpdate) GetHold() uint64 {
@@ -6792,7 +7014,7 @@ type UndoUpdate struct {
 
 func (x *UndoUpdate) Reset() {
 	*x = UndoUpdate{}
-	mi := &file_outrider_proto_msgTypes[90]
+	mi := &file_outrider_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6804,7 +7026,7 @@ func (x *UndoUpdate) String() string {
 func (*UndoUpdate) ProtoMessage() {}
 
 func (x *UndoUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[90]
+	mi := &file_outrider_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6817,7 +7039,7 @@ func (x *UndoUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoUpdate.ProtoReflect.Descriptor instead.
 func (*UndoUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{90}
+	return file_outrider_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *UndoUpdate) GetHold() uint64 {
@@ -6831,7 +7053,7 @@ var File_outrider_proto protoreflect.FileDescriptor
 
 const file_outrider_proto_rawDesc = "" +
 	"\n" +
-	"\x0eoutrider.proto\x12\voutrider.v1\"\x8b\x1a\n" +
+	"\x0eoutrider.proto\x12\voutrider.v1\"\x9a\x1b\n" +
 	"\x05Frame\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x16\n" +
 	"\x06answer\x18\x02 \x01(\bR\x06answer\x12\x16\n" +
@@ -6865,7 +7087,9 @@ const file_outrider_proto_rawDesc = "" +
 	"\tconfirmed\x180 \x01(\v2\x16.outrider.v1.ConfirmedH\x00R\tconfirmed\x12*\n" +
 	"\x05drain\x18. \x01(\v2\x12.outrider.v1.DrainH\x00R\x05drain\x120\n" +
 	"\arelease\x18/ \x01(\v2\x14.outrider.v1.ReleaseH\x00R\arelease\x120\n" +
-	"\acarried\x181 \x01(\v2\x14.outrider.v1.CarriedH\x00R\acarried\x12'\n" +
+	"\acarried\x181 \x01(\v2\x14.outrider.v1.CarriedH\x00R\acarried\x12A\n" +
+	"\rcancel_groups\x18\x82\x01 \x01(\v2\x19.outrider.v1.CancelGroupsH\x00R\fcancelGroups\x12J\n" +
+	"\x10groups_cancelled\x18\x83\x01 \x01(\v2\x1c.outrider.v1.GroupsCancelledH\x00R\x0fgroupsCancelled\x12'\n" +
 	"\x04take\x18< \x01(\v2\x11.outrider.v1.TakeH\x00R\x04take\x12:\n" +
 	"\vcancel_take\x18= \x01(\v2\x17.outrider.v1.CancelTakeH\x00R\n" +
 	"cancelTake\x12*\n" +
@@ -6958,7 +7182,7 @@ const file_outrider_proto_rawDesc = "" +
 	"\x06config\x18\x02 \x01(\v2\x13.outrider.v1.ConfigR\x06config\x12\x14\n" +
 	"\x05state\x18\x03 \x01(\fR\x05state\x12\x18\n" +
 	"\arecover\x18\x04 \x01(\bR\arecover\x12\x0e\n" +
-	"\x02ip\x18\x05 \x01(\tR\x02ip\"\x88\x04\n" +
+	"\x02ip\x18\x05 \x01(\tR\x02ip\"\xb2\x04\n" +
 	"\x06Config\x12+\n" +
 	"\x06source\x18\x01 \x01(\v2\x13.outrider.v1.SourceR\x06source\x12\x1d\n" +
 	"\n" +
@@ -6981,7 +7205,11 @@ const file_outrider_proto_rawDesc = "" +
 	"max_failed\x18\x0e \x01(\x01R\tmaxFailed\x12\x16\n" +
 	"\x06rewind\x18\x0f \x01(\tR\x06rewind\x12\x1c\n" +
 	"\townership\x18\x10 \x01(\tR\townership\x12$\n" +
-	"\x0ejoin_window_ms\x18\x11 \x01(\rR\fjoinWindowMs\"N\n" +
+	"\x0ejoin_window_ms\x18\x11 \x01(\rR\fjoinWindowMs\x12(\n" +
+	"\x05times\x18< \x01(\v2\x12.outrider.v1.TimesR\x05times\"Y\n" +
+	"\x05Times\x12-\n" +
+	"\x12execution_deadline\x18\x01 \x01(\x03R\x11executionDeadline\x12!\n" +
+	"\fcancel_grace\x18\x02 \x01(\x03R\vcancelGrace\"N\n" +
 	"\x06Source\x12\x18\n" +
 	"\ashuffle\x18\x01 \x01(\bR\ashuffle\x12\x12\n" +
 	"\x04seed\x18\x02 \x01(\x04R\x04seed\x12\x16\n" +
@@ -7076,6 +7304,11 @@ const file_outrider_proto_rawDesc = "" +
 	"\breceipts\x18\x01 \x01(\v2\x15.outrider.v1.ReceiptsR\breceipts\":\n" +
 	"\x06Cancel\x120\n" +
 	"\breceipts\x18\x01 \x03(\v2\x14.outrider.v1.ReceiptR\breceipts\">\n" +
+	"\fCancelGroups\x12\x16\n" +
+	"\x06groups\x18\x01 \x03(\x03R\x06groups\x12\x16\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"'\n" +
+	"\x0fGroupsCancelled\x12\x14\n" +
+	"\x05asked\x18\x01 \x01(\x03R\x05asked\">\n" +
 	"\n" +
 	"SampleDone\x120\n" +
 	"\x06counts\x18\x01 \x03(\v2\x18.outrider.v1.SampleCountR\x06counts\"W\n" +
@@ -7262,7 +7495,7 @@ const file_outrider_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\v2\x12.outrider.v1.CountR\x05value:\x028\x01\x1a=\n" +
 	"\x0fLiveGroupsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\xdd\a\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\xaf\b\n" +
 	"\x05Stats\x12(\n" +
 	"\x05books\x18\x01 \x01(\v2\x12.outrider.v1.BooksR\x05books\x12!\n" +
 	"\fnext_rollout\x18\x02 \x01(\x03R\vnextRollout\x12+\n" +
@@ -7296,7 +7529,10 @@ const file_outrider_proto_rawDesc = "" +
 	"recovering\x18\x1b \x01(\bR\n" +
 	"recovering\x12\x16\n" +
 	"\x06cursor\x18\x1c \x01(\x03R\x06cursor\x12\x16\n" +
-	"\x06replay\x18\x1d \x01(\x03R\x06replay\"\xce\x01\n" +
+	"\x06replay\x18\x1d \x01(\x03R\x06replay\x12\x14\n" +
+	"\x05stuck\x18< \x01(\x03R\x05stuck\x12\x18\n" +
+	"\aresting\x18= \x01(\x03R\aresting\x12 \n" +
+	"\vinterrupted\x18> \x01(\x03R\vinterrupted\"\xe4\x01\n" +
 	"\vMemberStats\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04role\x18\x02 \x01(\tR\x04role\x12\x18\n" +
@@ -7304,7 +7540,8 @@ const file_outrider_proto_rawDesc = "" +
 	"\texecuting\x18\x04 \x01(\x03R\texecuting\x12\x14\n" +
 	"\x05slots\x18\x05 \x01(\x03R\x05slots\x12+\n" +
 	"\x11confirmed_version\x18\x06 \x01(\x03R\x10confirmedVersion\x12\x1c\n" +
-	"\tconfirmed\x18\a \x01(\bR\tconfirmed\"\f\n" +
+	"\tconfirmed\x18\a \x01(\bR\tconfirmed\x12\x14\n" +
+	"\x05stuck\x18< \x01(\x03R\x05stuck\"\f\n" +
 	"\n" +
 	"GetMetrics\"\x1d\n" +
 	"\aMetrics\x12\x12\n" +
@@ -7364,103 +7601,106 @@ func file_outrider_proto_rawDescGZIP() []byte {
 	return file_outrider_proto_rawDescData
 }
 
-var file_outrider_proto_msgTypes = make([]protoimpl.MessageInfo, 95)
+var file_outrider_proto_msgTypes = make([]protoimpl.MessageInfo, 98)
 var file_outrider_proto_goTypes = []any{
-	(*Frame)(nil),         // 0: outrider.v1.Frame
-	(*Error)(nil),         // 1: outrider.v1.Error
-	(*Done)(nil),          // 2: outrider.v1.Done
-	(*Ready)(nil),         // 3: outrider.v1.Ready
-	(*Hello)(nil),         // 4: outrider.v1.Hello
-	(*Spilled)(nil),       // 5: outrider.v1.Spilled
-	(*LogLine)(nil),       // 6: outrider.v1.LogLine
-	(*Term)(nil),          // 7: outrider.v1.Term
-	(*Timeline)(nil),      // 8: outrider.v1.Timeline
-	(*Receipt)(nil),       // 9: outrider.v1.Receipt
-	(*SegmentId)(nil),     // 10: outrider.v1.SegmentId
-	(*Locator)(nil),       // 11: outrider.v1.Locator
-	(*Endpoint)(nil),      // 12: outrider.v1.Endpoint
-	(*Run)(nil),           // 13: outrider.v1.Run
-	(*Own)(nil),           // 14: outrider.v1.Own
-	(*Config)(nil),        // 15: outrider.v1.Config
-	(*Source)(nil),        // 16: outrider.v1.Source
-	(*Owned)(nil),         // 17: outrider.v1.Owned
-	(*Join)(nil),          // 18: outrider.v1.Join
-	(*WorkerRole)(nil),    // 19: outrider.v1.WorkerRole
-	(*TrainerRole)(nil),   // 20: outrider.v1.TrainerRole
-	(*Inventory)(nil),     // 21: outrider.v1.Inventory
-	(*Held)(nil),          // 22: outrider.v1.Held
-	(*Joined)(nil),        // 23: outrider.v1.Joined
-	(*Leave)(nil),         // 24: outrider.v1.Leave
-	(*Locate)(nil),        // 25: outrider.v1.Locate
-	(*Located)(nil),       // 26: outrider.v1.Located
-	(*NewTerm)(nil),       // 27: outrider.v1.NewTerm
-	(*NewTimeline)(nil),   // 28: outrider.v1.NewTimeline
-	(*End)(nil),           // 29: outrider.v1.End
-	(*Fetch)(nil),         // 30: outrider.v1.Fetch
-	(*Fetched)(nil),       // 31: outrider.v1.Fetched
-	(*Receipts)(nil),      // 32: outrider.v1.Receipts
-	(*Grant)(nil),         // 33: outrider.v1.Grant
-	(*Carried)(nil),       // 34: outrider.v1.Carried
-	(*Cancel)(nil),        // 35: outrider.v1.Cancel
-	(*SampleDone)(nil),    // 36: outrider.v1.SampleDone
-	(*SampleCount)(nil),   // 37: outrider.v1.SampleCount
-	(*Report)(nil),        // 38: outrider.v1.Report
-	(*Successes)(nil),     // 39: outrider.v1.Successes
-	(*Outcome)(nil),       // 40: outrider.v1.Outcome
-	(*Summary)(nil),       // 41: outrider.v1.Summary
-	(*Reported)(nil),      // 42: outrider.v1.Reported
-	(*Confirm)(nil),       // 43: outrider.v1.Confirm
-	(*Confirmed)(nil),     // 44: outrider.v1.Confirmed
-	(*Drain)(nil),         // 45: outrider.v1.Drain
-	(*Release)(nil),       // 46: outrider.v1.Release
-	(*Take)(nil),          // 47: outrider.v1.Take
-	(*Alone)(nil),         // 48: outrider.v1.Alone
-	(*CancelTake)(nil),    // 49: outrider.v1.CancelTake
-	(*LeasedGroup)(nil),   // 50: outrider.v1.LeasedGroup
-	(*Lease)(nil),         // 51: outrider.v1.Lease
-	(*Shard)(nil),         // 52: outrider.v1.Shard
-	(*Publish)(nil),       // 53: outrider.v1.Publish
-	(*Publication)(nil),   // 54: outrider.v1.Publication
-	(*Admit)(nil),         // 55: outrider.v1.Admit
-	(*Admitted)(nil),      // 56: outrider.v1.Admitted
-	(*Next)(nil),          // 57: outrider.v1.Next
-	(*Commit)(nil),        // 58: outrider.v1.Commit
-	(*Rollback)(nil),      // 59: outrider.v1.Rollback
-	(*LeaseStatus)(nil),   // 60: outrider.v1.LeaseStatus
-	(*Settled)(nil),       // 61: outrider.v1.Settled
-	(*DiscardGroups)(nil), // 62: outrider.v1.DiscardGroups
-	(*Entry)(nil),         // 63: outrider.v1.Entry
-	(*SetBase)(nil),       // 64: outrider.v1.SetBase
-	(*Append)(nil),        // 65: outrider.v1.Append
-	(*Committed)(nil),     // 66: outrider.v1.Committed
-	(*GetState)(nil),      // 67: outrider.v1.GetState
-	(*StateBytes)(nil),    // 68: outrider.v1.StateBytes
-	(*Saved)(nil),         // 69: outrider.v1.Saved
-	(*Rewind)(nil),        // 70: outrider.v1.Rewind
-	(*Rewound)(nil),       // 71: outrider.v1.Rewound
-	(*GetStats)(nil),      // 72: outrider.v1.GetStats
-	(*Count)(nil),         // 73: outrider.v1.Count
-	(*Books)(nil),         // 74: outrider.v1.Books
-	(*Stats)(nil),         // 75: outrider.v1.Stats
-	(*MemberStats)(nil),   // 76: outrider.v1.MemberStats
-	(*GetMetrics)(nil),    // 77: outrider.v1.GetMetrics
-	(*Metrics)(nil),       // 78: outrider.v1.Metrics
-	(*Close)(nil),         // 79: outrider.v1.Close
-	(*Closed)(nil),        // 80: outrider.v1.Closed
-	(*Hold)(nil),          // 81: outrider.v1.Hold
-	(*HoldGranted)(nil),   // 82: outrider.v1.HoldGranted
-	(*AwaitFrontier)(nil), // 83: outrider.v1.AwaitFrontier
-	(*ReleaseHold)(nil),   // 84: outrider.v1.ReleaseHold
-	(*BeginUpdate)(nil),   // 85: outrider.v1.BeginUpdate
-	(*EngineState)(nil),   // 86: outrider.v1.EngineState
-	(*UpdateState)(nil),   // 87: outrider.v1.UpdateState
-	(*GetUpdate)(nil),     // 88: outrider.v1.GetUpdate
-	(*RecordUpdate)(nil),  // 89: outrider.v1.RecordUpdate
-	(*UndoUpdate)(nil),    // 90: outrider.v1.UndoUpdate
-	nil,                   // 91: outrider.v1.Publish.RolesEntry
-	nil,                   // 92: outrider.v1.Publication.RolesEntry
-	nil,                   // 93: outrider.v1.Books.DiscardedEntry
-	nil,                   // 94: outrider.v1.Books.LiveGroupsEntry
+	(*Frame)(nil),           // 0: outrider.v1.Frame
+	(*Error)(nil),           // 1: outrider.v1.Error
+	(*Done)(nil),            // 2: outrider.v1.Done
+	(*Ready)(nil),           // 3: outrider.v1.Ready
+	(*Hello)(nil),           // 4: outrider.v1.Hello
+	(*Spilled)(nil),         // 5: outrider.v1.Spilled
+	(*LogLine)(nil),         // 6: outrider.v1.LogLine
+	(*Term)(nil),            // 7: outrider.v1.Term
+	(*Timeline)(nil),        // 8: outrider.v1.Timeline
+	(*Receipt)(nil),         // 9: outrider.v1.Receipt
+	(*SegmentId)(nil),       // 10: outrider.v1.SegmentId
+	(*Locator)(nil),         // 11: outrider.v1.Locator
+	(*Endpoint)(nil),        // 12: outrider.v1.Endpoint
+	(*Run)(nil),             // 13: outrider.v1.Run
+	(*Own)(nil),             // 14: outrider.v1.Own
+	(*Config)(nil),          // 15: outrider.v1.Config
+	(*Times)(nil),           // 16: outrider.v1.Times
+	(*Source)(nil),          // 17: outrider.v1.Source
+	(*Owned)(nil),           // 18: outrider.v1.Owned
+	(*Join)(nil),            // 19: outrider.v1.Join
+	(*WorkerRole)(nil),      // 20: outrider.v1.WorkerRole
+	(*TrainerRole)(nil),     // 21: outrider.v1.TrainerRole
+	(*Inventory)(nil),       // 22: outrider.v1.Inventory
+	(*Held)(nil),            // 23: outrider.v1.Held
+	(*Joined)(nil),          // 24: outrider.v1.Joined
+	(*Leave)(nil),           // 25: outrider.v1.Leave
+	(*Locate)(nil),          // 26: outrider.v1.Locate
+	(*Located)(nil),         // 27: outrider.v1.Located
+	(*NewTerm)(nil),         // 28: outrider.v1.NewTerm
+	(*NewTimeline)(nil),     // 29: outrider.v1.NewTimeline
+	(*End)(nil),             // 30: outrider.v1.End
+	(*Fetch)(nil),           // 31: outrider.v1.Fetch
+	(*Fetched)(nil),         // 32: outrider.v1.Fetched
+	(*Receipts)(nil),        // 33: outrider.v1.Receipts
+	(*Grant)(nil),           // 34: outrider.v1.Grant
+	(*Carried)(nil),         // 35: outrider.v1.Carried
+	(*Cancel)(nil),          // 36: outrider.v1.Cancel
+	(*CancelGroups)(nil),    // 37: outrider.v1.CancelGroups
+	(*GroupsCancelled)(nil), // 38: outrider.v1.GroupsCancelled
+	(*SampleDone)(nil),      // 39: outrider.v1.SampleDone
+	(*SampleCount)(nil),     // 40: outrider.v1.SampleCount
+	(*Report)(nil),          // 41: outrider.v1.Report
+	(*Successes)(nil),       // 42: outrider.v1.Successes
+	(*Outcome)(nil),         // 43: outrider.v1.Outcome
+	(*Summary)(nil),         // 44: outrider.v1.Summary
+	(*Reported)(nil),        // 45: outrider.v1.Reported
+	(*Confirm)(nil),         // 46: outrider.v1.Confirm
+	(*Confirmed)(nil),       // 47: outrider.v1.Confirmed
+	(*Drain)(nil),           // 48: outrider.v1.Drain
+	(*Release)(nil),         // 49: outrider.v1.Release
+	(*Take)(nil),            // 50: outrider.v1.Take
+	(*Alone)(nil),           // 51: outrider.v1.Alone
+	(*CancelTake)(nil),      // 52: outrider.v1.CancelTake
+	(*LeasedGroup)(nil),     // 53: outrider.v1.LeasedGroup
+	(*Lease)(nil),           // 54: outrider.v1.Lease
+	(*Shard)(nil),           // 55: outrider.v1.Shard
+	(*Publish)(nil),         // 56: outrider.v1.Publish
+	(*Publication)(nil),     // 57: outrider.v1.Publication
+	(*Admit)(nil),           // 58: outrider.v1.Admit
+	(*Admitted)(nil),        // 59: outrider.v1.Admitted
+	(*Next)(nil),            // 60: outrider.v1.Next
+	(*Commit)(nil),          // 61: outrider.v1.Commit
+	(*Rollback)(nil),        // 62: outrider.v1.Rollback
+	(*LeaseStatus)(nil),     // 63: outrider.v1.LeaseStatus
+	(*Settled)(nil),         // 64: outrider.v1.Settled
+	(*DiscardGroups)(nil),   // 65: outrider.v1.DiscardGroups
+	(*Entry)(nil),           // 66: outrider.v1.Entry
+	(*SetBase)(nil),         // 67: outrider.v1.SetBase
+	(*Append)(nil),          // 68: outrider.v1.Append
+	(*Committed)(nil),       // 69: outrider.v1.Committed
+	(*GetState)(nil),        // 70: outrider.v1.GetState
+	(*StateBytes)(nil),      // 71: outrider.v1.StateBytes
+	(*Saved)(nil),           // 72: outrider.v1.Saved
+	(*Rewind)(nil),          // 73: outrider.v1.Rewind
+	(*Rewound)(nil),         // 74: outrider.v1.Rewound
+	(*GetStats)(nil),        // 75: outrider.v1.GetStats
+	(*Count)(nil),           // 76: outrider.v1.Count
+	(*Books)(nil),           // 77: outrider.v1.Books
+	(*Stats)(nil),           // 78: outrider.v1.Stats
+	(*MemberStats)(nil),     // 79: outrider.v1.MemberStats
+	(*GetMetrics)(nil),      // 80: outrider.v1.GetMetrics
+	(*Metrics)(nil),         // 81: outrider.v1.Metrics
+	(*Close)(nil),           // 82: outrider.v1.Close
+	(*Closed)(nil),          // 83: outrider.v1.Closed
+	(*Hold)(nil),            // 84: outrider.v1.Hold
+	(*HoldGranted)(nil),     // 85: outrider.v1.HoldGranted
+	(*AwaitFrontier)(nil),   // 86: outrider.v1.AwaitFrontier
+	(*ReleaseHold)(nil),     // 87: outrider.v1.ReleaseHold
+	(*BeginUpdate)(nil),     // 88: outrider.v1.BeginUpdate
+	(*EngineState)(nil),     // 89: outrider.v1.EngineState
+	(*UpdateState)(nil),     // 90: outrider.v1.UpdateState
+	(*GetUpdate)(nil),       // 91: outrider.v1.GetUpdate
+	(*RecordUpdate)(nil),    // 92: outrider.v1.RecordUpdate
+	(*UndoUpdate)(nil),      // 93: outrider.v1.UndoUpdate
+	nil,                     // 94: outrider.v1.Publish.RolesEntry
+	nil,                     // 95: outrider.v1.Publication.RolesEntry
+	nil,                     // 96: outrider.v1.Books.DiscardedEntry
+	nil,                     // 97: outrider.v1.Books.LiveGroupsEntry
 }
 var file_outrider_proto_depIdxs = []int32{
 	1,   // 0: outrider.v1.Frame.error:type_name -> outrider.v1.Error
@@ -7470,143 +7710,146 @@ var file_outrider_proto_depIdxs = []int32{
 	6,   // 4: outrider.v1.Frame.log_line:type_name -> outrider.v1.LogLine
 	2,   // 5: outrider.v1.Frame.done:type_name -> outrider.v1.Done
 	14,  // 6: outrider.v1.Frame.own:type_name -> outrider.v1.Own
-	17,  // 7: outrider.v1.Frame.owned:type_name -> outrider.v1.Owned
-	18,  // 8: outrider.v1.Frame.join:type_name -> outrider.v1.Join
-	23,  // 9: outrider.v1.Frame.joined:type_name -> outrider.v1.Joined
-	24,  // 10: outrider.v1.Frame.leave:type_name -> outrider.v1.Leave
-	25,  // 11: outrider.v1.Frame.locate:type_name -> outrider.v1.Locate
-	26,  // 12: outrider.v1.Frame.located:type_name -> outrider.v1.Located
-	27,  // 13: outrider.v1.Frame.new_term:type_name -> outrider.v1.NewTerm
-	28,  // 14: outrider.v1.Frame.new_timeline:type_name -> outrider.v1.NewTimeline
-	29,  // 15: outrider.v1.Frame.end:type_name -> outrider.v1.End
-	30,  // 16: outrider.v1.Frame.fetch:type_name -> outrider.v1.Fetch
-	31,  // 17: outrider.v1.Frame.fetched:type_name -> outrider.v1.Fetched
-	33,  // 18: outrider.v1.Frame.grant:type_name -> outrider.v1.Grant
-	35,  // 19: outrider.v1.Frame.cancel:type_name -> outrider.v1.Cancel
-	36,  // 20: outrider.v1.Frame.sample_done:type_name -> outrider.v1.SampleDone
-	38,  // 21: outrider.v1.Frame.report:type_name -> outrider.v1.Report
-	42,  // 22: outrider.v1.Frame.reported:type_name -> outrider.v1.Reported
-	43,  // 23: outrider.v1.Frame.confirm:type_name -> outrider.v1.Confirm
-	44,  // 24: outrider.v1.Frame.confirmed:type_name -> outrider.v1.Confirmed
-	45,  // 25: outrider.v1.Frame.drain:type_name -> outrider.v1.Drain
-	46,  // 26: outrider.v1.Frame.release:type_name -> outrider.v1.Release
-	34,  // 27: outrider.v1.Frame.carried:type_name -> outrider.v1.Carried
-	47,  // 28: outrider.v1.Frame.take:type_name -> outrider.v1.Take
-	49,  // 29: outrider.v1.Frame.cancel_take:type_name -> outrider.v1.CancelTake
-	51,  // 30: outrider.v1.Frame.lease:type_name -> outrider.v1.Lease
-	53,  // 31: outrider.v1.Frame.publish:type_name -> outrider.v1.Publish
-	54,  // 32: outrider.v1.Frame.publication:type_name -> outrider.v1.Publication
-	55,  // 33: outrider.v1.Frame.admit:type_name -> outrider.v1.Admit
-	56,  // 34: outrider.v1.Frame.admitted:type_name -> outrider.v1.Admitted
-	58,  // 35: outrider.v1.Frame.commit:type_name -> outrider.v1.Commit
-	59,  // 36: outrider.v1.Frame.rollback:type_name -> outrider.v1.Rollback
-	60,  // 37: outrider.v1.Frame.lease_status:type_name -> outrider.v1.LeaseStatus
-	61,  // 38: outrider.v1.Frame.settled:type_name -> outrider.v1.Settled
-	62,  // 39: outrider.v1.Frame.discard_groups:type_name -> outrider.v1.DiscardGroups
-	57,  // 40: outrider.v1.Frame.next:type_name -> outrider.v1.Next
-	64,  // 41: outrider.v1.Frame.set_base:type_name -> outrider.v1.SetBase
-	65,  // 42: outrider.v1.Frame.append:type_name -> outrider.v1.Append
-	66,  // 43: outrider.v1.Frame.committed:type_name -> outrider.v1.Committed
-	67,  // 44: outrider.v1.Frame.get_state:type_name -> outrider.v1.GetState
-	68,  // 45: outrider.v1.Frame.state_bytes:type_name -> outrider.v1.StateBytes
-	69,  // 46: outrider.v1.Frame.saved:type_name -> outrider.v1.Saved
-	70,  // 47: outrider.v1.Frame.rewind:type_name -> outrider.v1.Rewind
-	71,  // 48: outrider.v1.Frame.rewound:type_name -> outrider.v1.Rewound
-	72,  // 49: outrider.v1.Frame.get_stats:type_name -> outrider.v1.GetStats
-	75,  // 50: outrider.v1.Frame.stats:type_name -> outrider.v1.Stats
-	79,  // 51: outrider.v1.Frame.close:type_name -> outrider.v1.Close
-	80,  // 52: outrider.v1.Frame.closed:type_name -> outrider.v1.Closed
-	77,  // 53: outrider.v1.Frame.get_metrics:type_name -> outrider.v1.GetMetrics
-	78,  // 54: outrider.v1.Frame.metrics:type_name -> outrider.v1.Metrics
-	81,  // 55: outrider.v1.Frame.hold:type_name -> outrider.v1.Hold
-	82,  // 56: outrider.v1.Frame.hold_granted:type_name -> outrider.v1.HoldGranted
-	83,  // 57: outrider.v1.Frame.await_frontier:type_name -> outrider.v1.AwaitFrontier
-	84,  // 58: outrider.v1.Frame.release_hold:type_name -> outrider.v1.ReleaseHold
-	85,  // 59: outrider.v1.Frame.begin_update:type_name -> outrider.v1.BeginUpdate
-	87,  // 60: outrider.v1.Frame.update_state:type_name -> outrider.v1.UpdateState
-	88,  // 61: outrider.v1.Frame.get_update:type_name -> outrider.v1.GetUpdate
-	89,  // 62: outrider.v1.Frame.record_update:type_name -> outrider.v1.RecordUpdate
-	90,  // 63: outrider.v1.Frame.undo_update:type_name -> outrider.v1.UndoUpdate
-	7,   // 64: outrider.v1.Timeline.origin:type_name -> outrider.v1.Term
-	8,   // 65: outrider.v1.Receipt.timeline:type_name -> outrider.v1.Timeline
-	10,  // 66: outrider.v1.Locator.segment:type_name -> outrider.v1.SegmentId
-	13,  // 67: outrider.v1.Own.run:type_name -> outrider.v1.Run
-	15,  // 68: outrider.v1.Own.config:type_name -> outrider.v1.Config
-	16,  // 69: outrider.v1.Config.source:type_name -> outrider.v1.Source
-	13,  // 70: outrider.v1.Join.run:type_name -> outrider.v1.Run
-	19,  // 71: outrider.v1.Join.worker:type_name -> outrider.v1.WorkerRole
-	20,  // 72: outrider.v1.Join.trainer:type_name -> outrider.v1.TrainerRole
-	12,  // 73: outrider.v1.Join.endpoint:type_name -> outrider.v1.Endpoint
-	7,   // 74: outrider.v1.Join.known_term:type_name -> outrider.v1.Term
-	21,  // 75: outrider.v1.Join.inventory:type_name -> outrider.v1.Inventory
-	8,   // 76: outrider.v1.WorkerRole.confirmed_timeline:type_name -> outrider.v1.Timeline
-	63,  // 77: outrider.v1.TrainerRole.log:type_name -> outrider.v1.Entry
-	22,  // 78: outrider.v1.Inventory.held:type_name -> outrider.v1.Held
-	9,   // 79: outrider.v1.Held.receipt:type_name -> outrider.v1.Receipt
-	40,  // 80: outrider.v1.Held.outcome:type_name -> outrider.v1.Outcome
-	7,   // 81: outrider.v1.Joined.term:type_name -> outrider.v1.Term
-	8,   // 82: outrider.v1.Joined.timeline:type_name -> outrider.v1.Timeline
-	12,  // 83: outrider.v1.Joined.table:type_name -> outrider.v1.Endpoint
-	10,  // 84: outrider.v1.Joined.table_segment:type_name -> outrider.v1.SegmentId
-	9,   // 85: outrider.v1.Joined.void:type_name -> outrider.v1.Receipt
-	7,   // 86: outrider.v1.NewTerm.term:type_name -> outrider.v1.Term
-	8,   // 87: outrider.v1.NewTimeline.timeline:type_name -> outrider.v1.Timeline
-	1,   // 88: outrider.v1.End.error:type_name -> outrider.v1.Error
-	10,  // 89: outrider.v1.Fetch.segments:type_name -> outrider.v1.SegmentId
-	10,  // 90: outrider.v1.Fetched.segments:type_name -> outrider.v1.SegmentId
-	8,   // 91: outrider.v1.Receipts.timeline:type_name -> outrider.v1.Timeline
-	32,  // 92: outrider.v1.Grant.receipts:type_name -> outrider.v1.Receipts
-	32,  // 93: outrider.v1.Carried.receipts:type_name -> outrider.v1.Receipts
-	9,   // 94: outrider.v1.Cancel.receipts:type_name -> outrider.v1.Receipt
-	37,  // 95: outrider.v1.SampleDone.counts:type_name -> outrider.v1.SampleCount
-	9,   // 96: outrider.v1.SampleCount.receipt:type_name -> outrider.v1.Receipt
-	40,  // 97: outrider.v1.Report.outcomes:type_name -> outrider.v1.Outcome
-	39,  // 98: outrider.v1.Report.successes:type_name -> outrider.v1.Successes
-	32,  // 99: outrider.v1.Successes.receipts:type_name -> outrider.v1.Receipts
-	9,   // 100: outrider.v1.Outcome.receipt:type_name -> outrider.v1.Receipt
-	11,  // 101: outrider.v1.Outcome.locator:type_name -> outrider.v1.Locator
-	41,  // 102: outrider.v1.Outcome.summary:type_name -> outrider.v1.Summary
-	1,   // 103: outrider.v1.Reported.errors:type_name -> outrider.v1.Error
-	8,   // 104: outrider.v1.Confirmed.timeline:type_name -> outrider.v1.Timeline
-	48,  // 105: outrider.v1.Take.alone:type_name -> outrider.v1.Alone
-	11,  // 106: outrider.v1.LeasedGroup.locator:type_name -> outrider.v1.Locator
-	41,  // 107: outrider.v1.LeasedGroup.summary:type_name -> outrider.v1.Summary
-	50,  // 108: outrider.v1.Lease.groups:type_name -> outrider.v1.LeasedGroup
-	12,  // 109: outrider.v1.Lease.endpoints:type_name -> outrider.v1.Endpoint
-	11,  // 110: outrider.v1.Shard.locators:type_name -> outrider.v1.Locator
-	52,  // 111: outrider.v1.Publish.shards:type_name -> outrider.v1.Shard
-	91,  // 112: outrider.v1.Publish.roles:type_name -> outrider.v1.Publish.RolesEntry
-	8,   // 113: outrider.v1.Publication.timeline:type_name -> outrider.v1.Timeline
-	7,   // 114: outrider.v1.Publication.term:type_name -> outrider.v1.Term
-	52,  // 115: outrider.v1.Publication.shards:type_name -> outrider.v1.Shard
-	92,  // 116: outrider.v1.Publication.roles:type_name -> outrider.v1.Publication.RolesEntry
-	12,  // 117: outrider.v1.Publication.endpoints:type_name -> outrider.v1.Endpoint
-	54,  // 118: outrider.v1.Admit.publication:type_name -> outrider.v1.Publication
-	10,  // 119: outrider.v1.Admitted.segments:type_name -> outrider.v1.SegmentId
-	11,  // 120: outrider.v1.Admitted.locators:type_name -> outrider.v1.Locator
-	55,  // 121: outrider.v1.Commit.admit:type_name -> outrider.v1.Admit
-	63,  // 122: outrider.v1.SetBase.log:type_name -> outrider.v1.Entry
-	63,  // 123: outrider.v1.Append.entry:type_name -> outrider.v1.Entry
-	73,  // 124: outrider.v1.Books.reserved:type_name -> outrider.v1.Count
-	73,  // 125: outrider.v1.Books.acknowledged:type_name -> outrider.v1.Count
-	93,  // 126: outrider.v1.Books.discarded:type_name -> outrider.v1.Books.DiscardedEntry
-	73,  // 127: outrider.v1.Books.failed:type_name -> outrider.v1.Count
-	73,  // 128: outrider.v1.Books.live:type_name -> outrider.v1.Count
-	94,  // 129: outrider.v1.Books.live_groups:type_name -> outrider.v1.Books.LiveGroupsEntry
-	74,  // 130: outrider.v1.Stats.books:type_name -> outrider.v1.Books
-	8,   // 131: outrider.v1.Stats.timeline:type_name -> outrider.v1.Timeline
-	7,   // 132: outrider.v1.Stats.term:type_name -> outrider.v1.Term
-	76,  // 133: outrider.v1.Stats.members:type_name -> outrider.v1.MemberStats
-	75,  // 134: outrider.v1.Closed.stats:type_name -> outrider.v1.Stats
-	86,  // 135: outrider.v1.UpdateState.engines:type_name -> outrider.v1.EngineState
-	73,  // 136: outrider.v1.Books.DiscardedEntry.value:type_name -> outrider.v1.Count
-	0,   // 137: outrider.v1.Owner.Session:input_type -> outrider.v1.Frame
-	0,   // 138: outrider.v1.Owner.Session:output_type -> outrider.v1.Frame
-	138, // [138:139] is the sub-list for method output_type
-	137, // [137:138] is the sub-list for method input_type
-	137, // [137:137] is the sub-list for extension type_name
-	137, // [137:137] is the sub-list for extension extendee
-	0,   // [0:137] is the sub-list for field type_name
+	18,  // 7: outrider.v1.Frame.owned:type_name -> outrider.v1.Owned
+	19,  // 8: outrider.v1.Frame.join:type_name -> outrider.v1.Join
+	24,  // 9: outrider.v1.Frame.joined:type_name -> outrider.v1.Joined
+	25,  // 10: outrider.v1.Frame.leave:type_name -> outrider.v1.Leave
+	26,  // 11: outrider.v1.Frame.locate:type_name -> outrider.v1.Locate
+	27,  // 12: outrider.v1.Frame.located:type_name -> outrider.v1.Located
+	28,  // 13: outrider.v1.Frame.new_term:type_name -> outrider.v1.NewTerm
+	29,  // 14: outrider.v1.Frame.new_timeline:type_name -> outrider.v1.NewTimeline
+	30,  // 15: outrider.v1.Frame.end:type_name -> outrider.v1.End
+	31,  // 16: outrider.v1.Frame.fetch:type_name -> outrider.v1.Fetch
+	32,  // 17: outrider.v1.Frame.fetched:type_name -> outrider.v1.Fetched
+	34,  // 18: outrider.v1.Frame.grant:type_name -> outrider.v1.Grant
+	36,  // 19: outrider.v1.Frame.cancel:type_name -> outrider.v1.Cancel
+	39,  // 20: outrider.v1.Frame.sample_done:type_name -> outrider.v1.SampleDone
+	41,  // 21: outrider.v1.Frame.report:type_name -> outrider.v1.Report
+	45,  // 22: outrider.v1.Frame.reported:type_name -> outrider.v1.Reported
+	46,  // 23: outrider.v1.Frame.confirm:type_name -> outrider.v1.Confirm
+	47,  // 24: outrider.v1.Frame.confirmed:type_name -> outrider.v1.Confirmed
+	48,  // 25: outrider.v1.Frame.drain:type_name -> outrider.v1.Drain
+	49,  // 26: outrider.v1.Frame.release:type_name -> outrider.v1.Release
+	35,  // 27: outrider.v1.Frame.carried:type_name -> outrider.v1.Carried
+	37,  // 28: outrider.v1.Frame.cancel_groups:type_name -> outrider.v1.CancelGroups
+	38,  // 29: outrider.v1.Frame.groups_cancelled:type_name -> outrider.v1.GroupsCancelled
+	50,  // 30: outrider.v1.Frame.take:type_name -> outrider.v1.Take
+	52,  // 31: outrider.v1.Frame.cancel_take:type_name -> outrider.v1.CancelTake
+	54,  // 32: outrider.v1.Frame.lease:type_name -> outrider.v1.Lease
+	56,  // 33: outrider.v1.Frame.publish:type_name -> outrider.v1.Publish
+	57,  // 34: outrider.v1.Frame.publication:type_name -> outrider.v1.Publication
+	58,  // 35: outrider.v1.Frame.admit:type_name -> outrider.v1.Admit
+	59,  // 36: outrider.v1.Frame.admitted:type_name -> outrider.v1.Admitted
+	61,  // 37: outrider.v1.Frame.commit:type_name -> outrider.v1.Commit
+	62,  // 38: outrider.v1.Frame.rollback:type_name -> outrider.v1.Rollback
+	63,  // 39: outrider.v1.Frame.lease_status:type_name -> outrider.v1.LeaseStatus
+	64,  // 40: outrider.v1.Frame.settled:type_name -> outrider.v1.Settled
+	65,  // 41: outrider.v1.Frame.discard_groups:type_name -> outrider.v1.DiscardGroups
+	60,  // 42: outrider.v1.Frame.next:type_name -> outrider.v1.Next
+	67,  // 43: outrider.v1.Frame.set_base:type_name -> outrider.v1.SetBase
+	68,  // 44: outrider.v1.Frame.append:type_name -> outrider.v1.Append
+	69,  // 45: outrider.v1.Frame.committed:type_name -> outrider.v1.Committed
+	70,  // 46: outrider.v1.Frame.get_state:type_name -> outrider.v1.GetState
+	71,  // 47: outrider.v1.Frame.state_bytes:type_name -> outrider.v1.StateBytes
+	72,  // 48: outrider.v1.Frame.saved:type_name -> outrider.v1.Saved
+	73,  // 49: outrider.v1.Frame.rewind:type_name -> outrider.v1.Rewind
+	74,  // 50: outrider.v1.Frame.rewound:type_name -> outrider.v1.Rewound
+	75,  // 51: outrider.v1.Frame.get_stats:type_name -> outrider.v1.GetStats
+	78,  // 52: outrider.v1.Frame.stats:type_name -> outrider.v1.Stats
+	82,  // 53: outrider.v1.Frame.close:type_name -> outrider.v1.Close
+	83,  // 54: outrider.v1.Frame.closed:type_name -> outrider.v1.Closed
+	80,  // 55: outrider.v1.Frame.get_metrics:type_name -> outrider.v1.GetMetrics
+	81,  // 56: outrider.v1.Frame.metrics:type_name -> outrider.v1.Metrics
+	84,  // 57: outrider.v1.Frame.hold:type_name -> outrider.v1.Hold
+	85,  // 58: outrider.v1.Frame.hold_granted:type_name -> outrider.v1.HoldGranted
+	86,  // 59: outrider.v1.Frame.await_frontier:type_name -> outrider.v1.AwaitFrontier
+	87,  // 60: outrider.v1.Frame.release_hold:type_name -> outrider.v1.ReleaseHold
+	88,  // 61: outrider.v1.Frame.begin_update:type_name -> outrider.v1.BeginUpdate
+	90,  // 62: outrider.v1.Frame.update_state:type_name -> outrider.v1.UpdateState
+	91,  // 63: outrider.v1.Frame.get_update:type_name -> outrider.v1.GetUpdate
+	92,  // 64: outrider.v1.Frame.record_update:type_name -> outrider.v1.RecordUpdate
+	93,  // 65: outrider.v1.Frame.undo_update:type_name -> outrider.v1.UndoUpdate
+	7,   // 66: outrider.v1.Timeline.origin:type_name -> outrider.v1.Term
+	8,   // 67: outrider.v1.Receipt.timeline:type_name -> outrider.v1.Timeline
+	10,  // 68: outrider.v1.Locator.segment:type_name -> outrider.v1.SegmentId
+	13,  // 69: outrider.v1.Own.run:type_name -> outrider.v1.Run
+	15,  // 70: outrider.v1.Own.config:type_name -> outrider.v1.Config
+	17,  // 71: outrider.v1.Config.source:type_name -> outrider.v1.Source
+	16,  // 72: outrider.v1.Config.times:type_name -> outrider.v1.Times
+	13,  // 73: outrider.v1.Join.run:type_name -> outrider.v1.Run
+	20,  // 74: outrider.v1.Join.worker:type_name -> outrider.v1.WorkerRole
+	21,  // 75: outrider.v1.Join.trainer:type_name -> outrider.v1.TrainerRole
+	12,  // 76: outrider.v1.Join.endpoint:type_name -> outrider.v1.Endpoint
+	7,   // 77: outrider.v1.Join.known_term:type_name -> outrider.v1.Term
+	22,  // 78: outrider.v1.Join.inventory:type_name -> outrider.v1.Inventory
+	8,   // 79: outrider.v1.WorkerRole.confirmed_timeline:type_name -> outrider.v1.Timeline
+	66,  // 80: outrider.v1.TrainerRole.log:type_name -> outrider.v1.Entry
+	23,  // 81: outrider.v1.Inventory.held:type_name -> outrider.v1.Held
+	9,   // 82: outrider.v1.Held.receipt:type_name -> outrider.v1.Receipt
+	43,  // 83: outrider.v1.Held.outcome:type_name -> outrider.v1.Outcome
+	7,   // 84: outrider.v1.Joined.term:type_name -> outrider.v1.Term
+	8,   // 85: outrider.v1.Joined.timeline:type_name -> outrider.v1.Timeline
+	12,  // 86: outrider.v1.Joined.table:type_name -> outrider.v1.Endpoint
+	10,  // 87: outrider.v1.Joined.table_segment:type_name -> outrider.v1.SegmentId
+	9,   // 88: outrider.v1.Joined.void:type_name -> outrider.v1.Receipt
+	7,   // 89: outrider.v1.NewTerm.term:type_name -> outrider.v1.Term
+	8,   // 90: outrider.v1.NewTimeline.timeline:type_name -> outrider.v1.Timeline
+	1,   // 91: outrider.v1.End.error:type_name -> outrider.v1.Error
+	10,  // 92: outrider.v1.Fetch.segments:type_name -> outrider.v1.SegmentId
+	10,  // 93: outrider.v1.Fetched.segments:type_name -> outrider.v1.SegmentId
+	8,   // 94: outrider.v1.Receipts.timeline:type_name -> outrider.v1.Timeline
+	33,  // 95: outrider.v1.Grant.receipts:type_name -> outrider.v1.Receipts
+	33,  // 96: outrider.v1.Carried.receipts:type_name -> outrider.v1.Receipts
+	9,   // 97: outrider.v1.Cancel.receipts:type_name -> outrider.v1.Receipt
+	40,  // 98: outrider.v1.SampleDone.counts:type_name -> outrider.v1.SampleCount
+	9,   // 99: outrider.v1.SampleCount.receipt:type_name -> outrider.v1.Receipt
+	43,  // 100: outrider.v1.Report.outcomes:type_name -> outrider.v1.Outcome
+	42,  // 101: outrider.v1.Report.successes:type_name -> outrider.v1.Successes
+	33,  // 102: outrider.v1.Successes.receipts:type_name -> outrider.v1.Receipts
+	9,   // 103: outrider.v1.Outcome.receipt:type_name -> outrider.v1.Receipt
+	11,  // 104: outrider.v1.Outcome.locator:type_name -> outrider.v1.Locator
+	44,  // 105: outrider.v1.Outcome.summary:type_name -> outrider.v1.Summary
+	1,   // 106: outrider.v1.Reported.errors:type_name -> outrider.v1.Error
+	8,   // 107: outrider.v1.Confirmed.timeline:type_name -> outrider.v1.Timeline
+	51,  // 108: outrider.v1.Take.alone:type_name -> outrider.v1.Alone
+	11,  // 109: outrider.v1.LeasedGroup.locator:type_name -> outrider.v1.Locator
+	44,  // 110: outrider.v1.LeasedGroup.summary:type_name -> outrider.v1.Summary
+	53,  // 111: outrider.v1.Lease.groups:type_name -> outrider.v1.LeasedGroup
+	12,  // 112: outrider.v1.Lease.endpoints:type_name -> outrider.v1.Endpoint
+	11,  // 113: outrider.v1.Shard.locators:type_name -> outrider.v1.Locator
+	55,  // 114: outrider.v1.Publish.shards:type_name -> outrider.v1.Shard
+	94,  // 115: outrider.v1.Publish.roles:type_name -> outrider.v1.Publish.RolesEntry
+	8,   // 116: outrider.v1.Publication.timeline:type_name -> outrider.v1.Timeline
+	7,   // 117: outrider.v1.Publication.term:type_name -> outrider.v1.Term
+	55,  // 118: outrider.v1.Publication.shards:type_name -> outrider.v1.Shard
+	95,  // 119: outrider.v1.Publication.roles:type_name -> outrider.v1.Publication.RolesEntry
+	12,  // 120: outrider.v1.Publication.endpoints:type_name -> outrider.v1.Endpoint
+	57,  // 121: outrider.v1.Admit.publication:type_name -> outrider.v1.Publication
+	10,  // 122: outrider.v1.Admitted.segments:type_name -> outrider.v1.SegmentId
+	11,  // 123: outrider.v1.Admitted.locators:type_name -> outrider.v1.Locator
+	58,  // 124: outrider.v1.Commit.admit:type_name -> outrider.v1.Admit
+	66,  // 125: outrider.v1.SetBase.log:type_name -> outrider.v1.Entry
+	66,  // 126: outrider.v1.Append.entry:type_name -> outrider.v1.Entry
+	76,  // 127: outrider.v1.Books.reserved:type_name -> outrider.v1.Count
+	76,  // 128: outrider.v1.Books.acknowledged:type_name -> outrider.v1.Count
+	96,  // 129: outrider.v1.Books.discarded:type_name -> outrider.v1.Books.DiscardedEntry
+	76,  // 130: outrider.v1.Books.failed:type_name -> outrider.v1.Count
+	76,  // 131: outrider.v1.Books.live:type_name -> outrider.v1.Count
+	97,  // 132: outrider.v1.Books.live_groups:type_name -> outrider.v1.Books.LiveGroupsEntry
+	77,  // 133: outrider.v1.Stats.books:type_name -> outrider.v1.Books
+	8,   // 134: outrider.v1.Stats.timeline:type_name -> outrider.v1.Timeline
+	7,   // 135: outrider.v1.Stats.term:type_name -> outrider.v1.Term
+	79,  // 136: outrider.v1.Stats.members:type_name -> outrider.v1.MemberStats
+	78,  // 137: outrider.v1.Closed.stats:type_name -> outrider.v1.Stats
+	89,  // 138: outrider.v1.UpdateState.engines:type_name -> outrider.v1.EngineState
+	76,  // 139: outrider.v1.Books.DiscardedEntry.value:type_name -> outrider.v1.Count
+	0,   // 140: outrider.v1.Owner.Session:input_type -> outrider.v1.Frame
+	0,   // 141: outrider.v1.Owner.Session:output_type -> outrider.v1.Frame
+	141, // [141:142] is the sub-list for method output_type
+	140, // [140:141] is the sub-list for method input_type
+	140, // [140:140] is the sub-list for extension type_name
+	140, // [140:140] is the sub-list for extension extendee
+	0,   // [0:140] is the sub-list for field type_name
 }
 
 func init() { file_outrider_proto_init() }
@@ -7642,6 +7885,8 @@ func file_outrider_proto_init() {
 		(*Frame_Drain)(nil),
 		(*Frame_Release)(nil),
 		(*Frame_Carried)(nil),
+		(*Frame_CancelGroups)(nil),
+		(*Frame_GroupsCancelled)(nil),
 		(*Frame_Take)(nil),
 		(*Frame_CancelTake)(nil),
 		(*Frame_Lease)(nil),
@@ -7685,7 +7930,7 @@ func file_outrider_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_outrider_proto_rawDesc), len(file_outrider_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   95,
+			NumMessages:   98,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

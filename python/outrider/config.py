@@ -66,6 +66,18 @@ def real(name: str, value: Any, least: float, most: float) -> float:
     return float(value)
 
 
+def seconds(policy: Policy, name: str, optional: bool = False) -> None:
+    """Checks a span of time of a policy: more than 0 s, at most a year; None, where that is an option: no limit.
+
+    Raises:
+        ConfigError: Something else.
+    """
+    value = getattr(policy, name)
+    if optional and value is None:
+        return
+    object.__setattr__(policy, name, real(f"policy.{name}", value, 0.001, 366 * 86400.0))
+
+
 def choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
     """Checks a word.
 
@@ -135,6 +147,11 @@ class Policy:
         max_failed: Share of the source's groups that may be parked before the run ends.
         rewind: Whether a trainer with older weights may take the run back: "allow" or "refuse".
         join_window: Seconds that a restarted owner waits for members to bring what they hold.
+        execution_deadline: Seconds that one execution of a group may take, all its samples together, before its worker is told to
+            cancel it; None: for ever. No data attempt is used up.
+        cancel_grace: Seconds that a worker may take to end what it was told to cancel for its deadline. After that the execution
+            is void: its group goes elsewhere, and its samples count against the worker's slots as stuck until they do end. A
+            worker with more than half of its slots stuck gets no work.
 
     Raises:
         ConfigError: A word or number that cannot work; names the argument, its value, and what can.
@@ -149,6 +166,8 @@ class Policy:
     max_failed: float = 0.01
     rewind: str = "allow"
     join_window: float = 5.0
+    execution_deadline: float | None = 3600.0
+    cancel_grace: float = 30.0
 
     def __post_init__(self) -> None:
         choice("policy.submission", self.submission, ("sample", "group"))
@@ -161,6 +180,8 @@ class Policy:
         object.__setattr__(self, "max_attempts", count("policy.max_attempts", self.max_attempts, 1, (1 << 32) - 1))
         object.__setattr__(self, "max_failed", real("policy.max_failed", self.max_failed, 0.0, 1.0))
         object.__setattr__(self, "join_window", real("policy.join_window", self.join_window, 0.0, 3600.0))
+        seconds(self, "execution_deadline", optional=True)
+        seconds(self, "cancel_grace")
 
 
 def to_wire(
@@ -195,4 +216,11 @@ def to_wire(
         rewind=policy.rewind,
         ownership=choice("ownership", ownership, ("leases", "none")),
         join_window_ms=round(policy.join_window * 1000),
+        times=wire.Times(
+            **{
+                name: -1 if value is None else max(1, round(value * 1000))
+                for name in ("execution_deadline", "cancel_grace")
+                for value in (getattr(policy, name),)
+            }
+        ),
     )

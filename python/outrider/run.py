@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from types import TracebackType
@@ -194,6 +195,33 @@ class Run:
             reason: Shown in status and log.
         """
         return Hold(self._client(), reason)
+
+    def cancel(self, groups: Sequence[int], reason: str = "") -> int:
+        """Asks the workers of running groups to end them: their `serve` calls are cancelled, a `Work` says `cancelled`.
+
+        A group goes elsewhere only when its worker says that it has ended, or is lost; a result that was there already counts.
+
+        Args:
+            groups: Indices of groups; those that do not run are left alone.
+            reason: Shown in the log.
+
+        Returns:
+            How many workers' executions were asked to end; those that had been asked before do not count.
+
+        Raises:
+            Closed: The run is over.
+        """
+        return blocking(self._cancel(groups, reason))
+
+    async def cancel_async(self, groups: Sequence[int], reason: str = "") -> int:
+        """`cancel`, awaited."""
+        await self._join()
+        return await awaiting(self._cancel(groups, reason))
+
+    def _cancel(self, groups: Sequence[int], reason: str) -> Steps[int]:
+        named = [count("group", group, 0) for group in groups]
+        answer = yield Wait(self._client().ask(cancel_groups=wire.CancelGroups(groups=named, reason=str(reason))))
+        return int(answer.frame.groups_cancelled.asked)
 
     def rewind(self, rollout: int) -> Rewound:
         """Goes back: acknowledgements and discards after `rollout` replay, open leases roll back, later versions are void.

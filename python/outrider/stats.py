@@ -84,6 +84,7 @@ class MemberStats:
         slots: Parent slots that it runs at once.
         confirmed_version: Version of the weights that it says it holds.
         confirmed: Whether that is the announced one.
+        stuck: Those of the executing samples that it did not end when it was told to.
     """
 
     name: str
@@ -93,6 +94,7 @@ class MemberStats:
     slots: int
     confirmed_version: int
     confirmed: bool
+    stuck: int
 
 
 @dataclass(frozen=True)
@@ -125,6 +127,9 @@ class Stats:
         recovering: Whether a restarted owner still waits for its base or for its members.
         cursor: Groups that were ever reserved: each one is acknowledged, discarded, failed, live or to be replayed.
         replay: Groups below the cursor that are back in the source.
+        stuck: Samples that their workers did not end when they were told to.
+        resting: Groups that wait before they go out again, because their executions were lost one after the other.
+        interrupted: Executions that were lost with their worker or to their deadline, in this life of the owner.
     """
 
     books: Books
@@ -152,6 +157,9 @@ class Stats:
     recovering: bool
     cursor: int
     replay: int
+    stuck: int
+    resting: int
+    interrupted: int
 
     def line(self) -> str:
         """All of it in one line, for a live display."""
@@ -212,6 +220,9 @@ _SAME = (
     "recovering",
     "cursor",
     "replay",
+    "stuck",
+    "resting",
+    "interrupted",
 )
 
 

@@ -18,6 +18,14 @@ func (a *args) pick(key string, words ...string) uint8 {
 	panic(usage("%s=%s is none of %v", key, v, words))
 }
 
+// seconds reads a span of time; absent is 0, the product's default, and "never" is none.
+func seconds(a *args, key string) time.Duration {
+	if a.text(key, "") == "never" {
+		return scheduler.Never
+	}
+	return time.Duration(a.number(key, 0)) * time.Second
+}
+
 func (r *Runner) cmdOwner(a *args) {
 	prefetch := int(a.number("prefetch", 0))
 	if prefetch == 0 {
@@ -38,6 +46,7 @@ func (r *Runner) cmdOwner(a *args) {
 			Full: scheduler.Full(a.pick("full", "block", "evict")), MaxAttempts: int(a.number("max-attempts", 0)),
 			MaxFailed: a.number("max-failed", 0), RefuseRewind: a.pick("rewind", "allow", "refuse") == 1,
 		},
+		Times:      scheduler.Times{ExecutionDeadline: seconds(a, "execution-deadline"), CancelGrace: seconds(a, "cancel-grace")},
 		Unowned:    a.pick("ownership", "leases", "none") == 1,
 		JoinWindow: time.Duration(a.number("join-window", 5)) * time.Second, CloseGrace: time.Duration(a.number("close-grace", 10)) * time.Second,
 		Verify: true,

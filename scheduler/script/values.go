@@ -106,6 +106,9 @@ func (r *Runner) cmdStats(*args) {
 	r.say("terminal %d, completed %d, leased %d; buffered %d of %d, retained %d of %d", v.Terminal, v.Completed, v.Leased, v.Buffered, v.Limits.Completed, v.Retained, v.Limits.Retained)
 	r.say("cursor %d, to replay %d, next rollout %d, version %d, timeline %s", v.Cursor, v.Replay, v.NextRollout, v.Announced, r.timeline(v.Timeline))
 	r.say("requeued %d, stale outcomes %d, evicted %d, stale settled %d, overdrawn %d, adopted %d, rewinds %d", v.Requeued, v.StaleOutcomes, v.Evicted, v.StaleSettled, v.Overdrawn, v.Adopted, v.Rewinds)
+	if v.Stuck+v.Resting+v.Interrupted > 0 {
+		r.say("interrupted %d, resting %d, stuck %d samples", v.Interrupted, v.Resting, v.Stuck)
+	}
 	if v.Unowned {
 		r.say("ownership none")
 	}

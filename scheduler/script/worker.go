@@ -103,6 +103,11 @@ func (r *Runner) cmdConfirm(a *args) {
 	r.result(err, "")
 }
 
+func (r *Runner) cmdCancelGroups(a *args) {
+	n, err := r.owner.CancelGroups(numbers(a.word("groups")), a.text("reason", ""))
+	r.result(err, "%d asked to end", n)
+}
+
 func (r *Runner) cmdFreed(a *args) {
 	r.owner.BytesReleased(a.text("host", "host1"), a.number("bytes", 0))
 }
