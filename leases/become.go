@@ -15,6 +15,7 @@ func (l *Ledger) becomeReserved(id int64, r retry) *Group {
 func (l *Ledger) becomeExecuting(g *Group, worker Session, execution uint64, version int64) {
 	l.move(g, Executing)
 	g.worker, g.execution, g.charged = worker, execution, version
+	l.unfinished.add(version, 1)
 }
 
 func (l *Ledger) becomeTerminal(g *Group, o *Outcome) {
@@ -30,7 +31,10 @@ func (l *Ledger) becomeTerminal(g *Group, o *Outcome) {
 	l.liveTally.add(g.tally())
 }
 
-func (l *Ledger) becomeCompleted(g *Group) { l.move(g, Completed) }
+func (l *Ledger) becomeCompleted(g *Group) {
+	l.move(g, Completed)
+	l.finished.add(g.oldest, 1)
+}
 
 func (l *Ledger) becomeLeased(g *Group, lease *Lease) {
 	l.move(g, Leased)

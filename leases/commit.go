@@ -91,6 +91,7 @@ func (l *Ledger) FinishCommit(lease *Lease) {
 		l.becomeAcknowledged(g)
 	}
 	l.last = lease.Rollout
+	l.unsent += int64(len(rec.groups))
 	l.close(lease, LeaseCommitted, "", nil)
 }
 

@@ -57,12 +57,13 @@ type Group struct {
 	failures  uint8 // data attempts used up before this one
 	losses    uint8 // executions in a row that were lost with their worker or to their deadline before this one
 
-	// Arrival, Index, Order and Holder are the caller's: places in the orders that it keeps. The ledger never
+	// Arrival, Index, Fresh, Order and Holder are the caller's: places in the orders that it keeps. The ledger never
 	// reads them and clears them when the record ends.
 	Arrival uint64
 	Order   Links
 	Holder  Links
 	Index   int32
+	Fresh   int32
 }
 
 // Links are a group's neighbours in a list kept by the caller.
@@ -111,6 +112,12 @@ func (l *Ledger) move(g *Group, to State) {
 	}
 	if g.state != Free {
 		l.counts[g.state]--
+	}
+	switch {
+	case g.state == Completed:
+		l.finished.add(g.oldest, -1)
+	case g.state == Executing && to != Terminal, g.state == Terminal:
+		l.unfinished.add(g.charged, -1)
 	}
 	g.state = to
 	if to < Acknowledged {

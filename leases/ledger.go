@@ -56,11 +56,14 @@ type Ledger struct {
 	retries map[int64]retry
 	unused  []*Group
 
-	counts    [states]int64 // live groups by state
-	reserved  Tally         // left the source and have not gone back
-	liveTally Tally
-	totals    totals
-	requeued  int64
+	counts [states]int64 // live groups by state
+	unsent int64         // see Unannounced
+
+	unfinished, finished byVersion // see Due
+	reserved             Tally     // left the source and have not gone back
+	liveTally            Tally
+	totals               totals
+	requeued             int64
 
 	// pending are groups that were discarded or failed since the last commit: no log has them yet.
 	pending []pendingSettled
@@ -128,7 +131,7 @@ func Restore(p Params, term Term, base []byte, log []Entry) (*Ledger, error) {
 	}
 	l := &Ledger{
 		source: p.Source, groupSize: p.GroupSize, unowned: p.Unowned, term: term, timeline: c.timeline,
-		live: map[int64]*Group{}, retries: map[int64]retry{}, base: c, baseBytes: base, nextIndex: c.index + 1,
+		live: map[int64]*Group{}, unfinished: byVersion{}, finished: byVersion{}, retries: map[int64]retry{}, base: c, baseBytes: base, nextIndex: c.index + 1,
 		cursor: c.cursor, given: map[int64]bool{}, open: map[uint64]*Lease{},
 	}
 	l.given[c.rollout] = true
@@ -214,6 +217,7 @@ func (l *Ledger) rebuild() error {
 	for id := range l.live {
 		l.replay.remove(id, id+1)
 	}
+	l.recountUnsent()
 	return nil
 }
 

@@ -2,6 +2,7 @@ package leases
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -55,9 +56,16 @@ func (l *Ledger) Settled(group int64) bool { return l.settled.contains(group) }
 func (l *Ledger) Verify() error {
 	var counts [states]int64
 	var live Tally
+	unfinished, finished := byVersion{}, byVersion{}
 	for id, g := range l.live {
 		counts[g.state]++
 		live.add(g.tally())
+		switch g.state {
+		case Executing, Terminal:
+			unfinished[g.charged]++
+		case Completed:
+			finished[g.oldest]++
+		}
 		switch {
 		case g.id != id:
 			return fmt.Errorf("leases: group %d is filed as %d", g.id, id)
@@ -74,6 +82,9 @@ func (l *Ledger) Verify() error {
 	}
 	if counts != l.counts {
 		return fmt.Errorf("leases: counts by state are %v, recounted %v", l.counts, counts)
+	}
+	if !maps.Equal(unfinished, l.unfinished) || !maps.Equal(finished, l.finished) {
+		return fmt.Errorf("leases: groups by version are %v unfinished and %v completed, recounted %v and %v", l.unfinished, l.finished, unfinished, finished)
 	}
 	if live != l.liveTally {
 		return fmt.Errorf("leases: live tally is %v, recounted %v", l.liveTally, live)

@@ -27,5 +27,19 @@ func (l *Ledger) FinishVersion(e Entry) error {
 	}
 	l.effective = append(l.effective, rec)
 	l.announced = rec.mark
+	l.recountUnsent()
 	return nil
+}
+
+// Unannounced is the number of committed groups that the announced weights do not contain. Of commits that the base holds nothing
+// is known any more: they count as contained.
+func (l *Ledger) Unannounced() int64 { return l.unsent }
+
+func (l *Ledger) recountUnsent() {
+	l.unsent = 0
+	for _, r := range l.effective {
+		if r.kind == recordCommit && r.rollout > l.announced.contains {
+			l.unsent += int64(len(r.groups))
+		}
+	}
 }

@@ -24,6 +24,11 @@ const (
 	FIFO Order = iota
 	// LIFO gives the newest completed first.
 	LIFO
+	// Windowed gives the first dispatched first. A group that was dispatched later may pass one that is not finished, as long as
+	// fewer than Policy.Window were dispatched from the one to the other.
+	Windowed
+	// Freshest gives the highest oldest version first, ties in order of completion.
+	Freshest
 )
 
 // Stale says what becomes of a group beyond the staleness bound.
@@ -44,6 +49,16 @@ const (
 	FullBlock Full = iota
 	// FullEvict requeues the stalest buffered group to make room.
 	FullEvict
+)
+
+// Last says what becomes of the groups at the end of a finite source that do not fill a batch.
+type Last uint8
+
+const (
+	// LastShort gives them as a smaller lease, marked Short.
+	LastShort Last = iota
+	// LastDrop settles them as discarded, reason "last_batch".
+	LastDrop
 )
 
 // NoBound switches the staleness filter off.
@@ -68,8 +83,16 @@ type Policy struct {
 	// MaxStaleness is the largest allowed difference between the announced version and the oldest version used
 	// anywhere in a group; NoBound for none. 0 is strict on-policy.
 	MaxStaleness int64
-	Stale        Stale
-	Full         Full
+	// Pace keeps the bound without discarding: no more is dispatched than can be trained within it, and a batch waits for the
+	// groups that would be too old in the next version.
+	Pace bool
+	// BatchesPerUpdate is how many batches make one weight version: what Pace reckons with. 0 means 1.
+	BatchesPerUpdate int
+	// Window is that of the order Windowed, in groups; 0 means BatchGroups.
+	Window int64
+	Stale  Stale
+	Full   Full
+	Last   Last
 	// MaxAttempts is how many data attempts a group has before it is parked as failed; 0 means 3.
 	MaxAttempts int
 	// MaxFailed ends the run when that many groups have failed; 0 means 1 % of the source, at least 1.
@@ -77,6 +100,9 @@ type Policy struct {
 	// RefuseRewind refuses a trainer whose weights are older than the last commit, instead of rewinding.
 	RefuseRewind bool
 }
+
+// waits reports whether a batch can wait for one group while others are complete.
+func (p Policy) waits() bool { return p.Order == Windowed || p.Pace }
 
 // Config is all that a life of the owner starts with.
 type Config struct {

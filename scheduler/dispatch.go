@@ -69,15 +69,21 @@ func (s *Scheduler) staleAt(g *leases.Group, version int64) bool {
 
 // settleStale settles a COMPLETED group that is beyond the bound by the policy.
 func (s *Scheduler) settleStale(g *leases.Group) {
-	s.takeOut(g)
 	s.stats.StaleSettled++
-	if s.cfg.Policy.Stale == StaleRequeue {
-		s.requeue(g)
+	if s.cfg.Policy.Stale == StaleDrop {
+		s.discard(g, "stale")
 		return
 	}
+	s.takeOut(g)
+	s.requeue(g)
+}
+
+// discard settles a COMPLETED group without training.
+func (s *Scheduler) discard(g *leases.Group, reason string) {
+	s.takeOut(g)
 	s.releaseGroup(g)
 	s.unhold(g)
-	s.must(s.ledger.Discard("stale", s.ledger.Receipt(g)))
+	s.must(s.ledger.Discard(reason, s.ledger.Receipt(g)))
 }
 
 // takeOut removes a TERMINAL or COMPLETED group from the orders that it is in.
@@ -112,7 +118,7 @@ func (s *Scheduler) dispatch() {
 		return
 	}
 	gs := int64(s.cfg.GroupSize)
-	for s.ledger.Available() {
+	for s.ledger.Available() && !s.paced() {
 		if s.cfg.Unowned {
 			if s.waiting.n > 0 {
 				return

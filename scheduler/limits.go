@@ -28,6 +28,12 @@ func (c *Config) complete() error {
 	if c.Policy.MaxFailed == 0 {
 		c.Policy.MaxFailed = max(1, c.Source.Len*max(1, c.Source.Epochs)/failedShare)
 	}
+	if c.Policy.BatchesPerUpdate == 0 {
+		c.Policy.BatchesPerUpdate = 1
+	}
+	if c.Policy.Window == 0 {
+		c.Policy.Window = int64(c.BatchGroups)
+	}
 	if c.JoinWindow == 0 {
 		c.JoinWindow = defaultJoinWindow
 	}
@@ -60,7 +66,12 @@ func (c *Config) complete() error {
 	say(p.MaxAttempts < 1, "max_attempts=%d; it must be at least 1", p.MaxAttempts)
 	say(p.MaxAttempts > 255, "max_attempts=%d; it must be at most 255", p.MaxAttempts)
 	say(p.MaxFailed < 0, "max_failed=%d; it must be at least 1", p.MaxFailed)
-	say(p.Submission > ByGroup || p.Order > LIFO || p.Stale > StaleDrop || p.Full > FullEvict, "policy %+v has a value that does not exist", p)
+	say(p.Window < 1, "window=%d groups; it must be at least 1", p.Window)
+	say(p.BatchesPerUpdate < 1, "batches_per_update=%d; it must be at least 1", p.BatchesPerUpdate)
+	say(p.Pace && p.MaxStaleness == NoBound, "pace has no bound to keep; give max_staleness")
+	say(p.Pace && c.Unowned, "pace is for owned runs; leave it out with ownership=none")
+	say(p.waits() && l.Completed > 0 && l.Retained > l.Completed, "retained=%d groups is above completed=%d: with order=windowed or pace a batch waits for certain groups, so every group needs a place; lower retained to %d or raise completed", l.Retained, l.Completed, l.Completed)
+	say(p.Submission > ByGroup || p.Order > Freshest || p.Stale > StaleDrop || p.Full > FullEvict || p.Last > LastDrop, "policy %+v has a value that does not exist", p)
 	say(c.JoinWindow < 0 || c.CloseGrace < 0, "join_window=%s, close_grace=%s; neither can be negative", c.JoinWindow, c.CloseGrace)
 	say(c.Owner == 0, "the owner's session is 0; it must be a random number")
 	if len(problems) > 0 {
@@ -78,19 +89,36 @@ func (c *Config) params() leases.Params {
 //	executing = max(group_size, the workers' slots)
 //	completed = batch_groups × (2 + prefetch): leased batches, and one that assembles; not above a given retained
 //	retained  = completed + 2 × ceil(executing / group_size): as many groups again wait for their last sample
+//
+// With order=windowed or pace every retained group needs a place in the buffer: both are the sum, or what is given of them.
 func (c *Config) derive(slots int64) Limits {
 	l, gs := c.Limits, int64(c.GroupSize)
 	if l.Executing == 0 {
 		l.Executing = max(gs, slots)
 	}
+	completed := int64(c.BatchGroups) * int64(2+c.Prefetch)
+	running := 2 * ((l.Executing + gs - 1) / gs)
+	if c.Policy.waits() {
+		places := completed + running
+		if l.Completed+l.Retained > 0 {
+			places = max(l.Completed, l.Retained)
+		}
+		if l.Completed == 0 {
+			l.Completed = places
+		}
+		if l.Retained == 0 {
+			l.Retained = places
+		}
+		return l
+	}
 	if l.Completed == 0 {
-		l.Completed = int64(c.BatchGroups) * int64(2+c.Prefetch)
+		l.Completed = completed
 		if l.Retained > 0 {
 			l.Completed = min(l.Completed, l.Retained)
 		}
 	}
 	if l.Retained == 0 {
-		l.Retained = l.Completed + 2*((l.Executing+gs-1)/gs)
+		l.Retained = l.Completed + running
 	}
 	return l
 }

@@ -60,6 +60,9 @@ func (s *Scheduler) begin(m *member, g *leases.Group, r leases.Receipt) *running
 	m.host.running++
 	if g != nil {
 		set.live++
+		if s.cfg.Policy.Order == Windowed {
+			s.window.push(s, g)
+		}
 	}
 	return e
 }

@@ -36,6 +36,7 @@ type Scheduler struct {
 	carried map[uint64][]leases.Timeline
 	waiting orderList // TERMINAL groups, oldest first
 	buffer  buffer
+	window  window // of the order Windowed alone
 	arrival uint64 // counts terminal successes
 
 	takes       []*take
@@ -63,7 +64,7 @@ func New(cfg Config) (*Scheduler, error) {
 	}
 	s := &Scheduler{
 		cfg: cfg, term: leases.Term{Session: cfg.Owner}, members: map[leases.Session]*member{}, hosts: map[string]*host{},
-		running: runningSet{byID: map[uint64]*running{}}, carried: map[uint64][]leases.Timeline{}, finals: map[int64]*final{}, cohort: cohort{generation: noGeneration},
+		running: runningSet{byID: map[uint64]*running{}}, carried: map[uint64][]leases.Timeline{}, finals: map[int64]*final{}, cohort: cohort{generation: noGeneration}, buffer: newBuffer(cfg.Policy.Order),
 	}
 	s.relimit()
 	if cfg.Recover {

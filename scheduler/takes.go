@@ -118,22 +118,22 @@ func (s *Scheduler) serveTakes() bool {
 			t.fail(s, fmt.Errorf("%w: rollout %d is committed; the next one is %d", leases.ErrConflict, t.rollout, last+1))
 			continue
 		}
-		if s.buffer.n < n {
+		if s.incomplete(n) {
 			if s.starved() && s.callBack(t) {
 				changed = true
 				continue
 			}
+			if s.dropLast(t) {
+				return true // finishRun ends the take
+			}
 			if !s.dry() || s.buffer.n == 0 && t.refill == nil {
 				return changed
 			}
-			n = s.buffer.n
+			n = min(n, s.buffer.n)
 		}
-		groups := s.buffer.pick(n, s.cfg.Policy.Order)
-		for _, g := range groups {
-			s.buffer.remove(g)
-		}
+		groups := s.choose(n)
 		s.takes = s.takes[1:]
-		s.serve(t, groups, n < t.need)
+		s.serve(t, groups, len(groups) < t.need)
 		changed = true
 	}
 	return changed

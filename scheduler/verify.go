@@ -66,7 +66,7 @@ func (s *Scheduler) Verify() error {
 	if n := s.ledger.Count(leases.Terminal); n != int64(s.waiting.n) {
 		return fmt.Errorf("scheduler: %d groups are TERMINAL, %d wait for a place", n, s.waiting.n)
 	}
-	if n := s.ledger.Count(leases.Completed); n != int64(s.buffer.n) || n != int64(len(s.buffer.stalest)) {
+	if n := s.ledger.Count(leases.Completed); n != int64(s.buffer.n) || n != int64(len(s.buffer.stalest.groups)) {
 		return fmt.Errorf("scheduler: %d groups are COMPLETED, the buffer has %d", n, s.buffer.n)
 	}
 	return s.verifyBounds(dispatched)

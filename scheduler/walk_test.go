@@ -56,7 +56,7 @@ func (w *world) config() Config {
 		Source:    leases.Source{Len: int64(n(1, 24, "rows")), Epochs: int64(n(1, 2, "epochs")), Shuffle: true, Seed: 1},
 		GroupSize: n(1, 4, "group_size"), BatchGroups: n(1, 4, "batch_groups"), Prefetch: n(-1, 1, "prefetch"),
 		Policy: Policy{
-			Submission: Submission(n(0, 1, "submission")), Order: Order(n(0, 1, "order")), Stale: Stale(n(0, 1, "stale")),
+			Submission: Submission(n(0, 1, "submission")), Order: Order(n(0, 3, "order")), Window: int64(n(0, 9, "window")), Last: Last(n(0, 1, "last_batch")), Stale: Stale(n(0, 1, "stale")),
 			Full: Full(n(0, 1, "full")), MaxStaleness: int64(n(-1, 2, "max_staleness")), MaxAttempts: n(1, 3, "max_attempts"), MaxFailed: 1 << 20,
 		},
 		Owner: 1, Verify: true,
@@ -74,6 +74,9 @@ func (w *world) config() Config {
 	}
 	if given&2 > 0 {
 		c.Limits.Retained = max(least, c.Limits.Completed) + int64(n(0, 3, "retained"))
+	}
+	if c.Policy.waits() && c.Limits.Completed > 0 {
+		c.Limits.Retained = min(c.Limits.Retained, c.Limits.Completed)
 	}
 	if given&4 > 0 {
 		c.Limits.Executing = int64(c.GroupSize + n(0, 5, "executing"))

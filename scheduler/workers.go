@@ -131,6 +131,7 @@ func (s *Scheduler) grantAgain(m *member, inventory []Held) {
 		}
 		e = next
 	}
+	s.checkFrontiers() // what has just been found to be over may be what a hold waits for
 }
 
 // pendingHeld finds an execution in the inventory that its worker brought before the base was known. The timeline of the

@@ -33,8 +33,14 @@ func schedulerConfig(own *wire.Own, table *arrowio.Segment, session uint64) (sch
 			Executing: int64(c.GetExecuting()), Retained: int64(c.GetRetained()), Completed: int64(c.GetCompleted()), Bytes: int64(c.GetBytes()),
 		},
 		Policy: scheduler.Policy{
-			Submission:   pick(&words, "submission", c.GetSubmission(), map[string]scheduler.Submission{"sample": scheduler.BySample, "group": scheduler.ByGroup}),
-			Order:        pick(&words, "order", c.GetOrder(), map[string]scheduler.Order{"fifo": scheduler.FIFO, "lifo": scheduler.LIFO}),
+			Submission: pick(&words, "submission", c.GetSubmission(), map[string]scheduler.Submission{"sample": scheduler.BySample, "group": scheduler.ByGroup}),
+			Order:      pick(&words, "order", c.GetOrder(), map[string]scheduler.Order{"fifo": scheduler.FIFO, "lifo": scheduler.LIFO, "windowed": scheduler.Windowed, "freshest": scheduler.Freshest}),
+			Window:     c.GetWindow(),
+			Pace:       c.GetPace(),
+
+			BatchesPerUpdate: int(c.GetBatchesPerUpdate()),
+
+			Last:         pick(&words, "last_batch", c.GetLastBatch(), map[string]scheduler.Last{"": scheduler.LastShort, "short": scheduler.LastShort, "drop": scheduler.LastDrop}),
 			MaxStaleness: c.GetMaxStaleness(),
 			Stale:        pick(&words, "stale", c.GetStale(), map[string]scheduler.Stale{"requeue": scheduler.StaleRequeue, "drop": scheduler.StaleDrop}),
 			Full:         pick(&words, "full", c.GetFull(), map[string]scheduler.Full{"block": scheduler.FullBlock, "evict": scheduler.FullEvict}),

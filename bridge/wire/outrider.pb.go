@@ -1986,23 +1986,27 @@ type Config struct {
 	GroupSize   uint32                 `protobuf:"varint,2,opt,name=group_size,json=groupSize,proto3" json:"group_size,omitempty"`
 	BatchGroups uint32                 `protobuf:"varint,3,opt,name=batch_groups,json=batchGroups,proto3" json:"batch_groups,omitempty"`
 	// 0: derived.
-	Executing     uint64  `protobuf:"varint,4,opt,name=executing,proto3" json:"executing,omitempty"`                            // samples
-	Retained      uint64  `protobuf:"varint,5,opt,name=retained,proto3" json:"retained,omitempty"`                              // groups
-	Completed     uint64  `protobuf:"varint,6,opt,name=completed,proto3" json:"completed,omitempty"`                            // groups
-	Bytes         uint64  `protobuf:"varint,7,opt,name=bytes,proto3" json:"bytes,omitempty"`                                    // bytes per host
-	Submission    string  `protobuf:"bytes,8,opt,name=submission,proto3" json:"submission,omitempty"`                           // "sample", "group"
-	Order         string  `protobuf:"bytes,9,opt,name=order,proto3" json:"order,omitempty"`                                     // "fifo", "lifo"
-	MaxStaleness  int64   `protobuf:"varint,10,opt,name=max_staleness,json=maxStaleness,proto3" json:"max_staleness,omitempty"` // versions; -1: no bound
-	Stale         string  `protobuf:"bytes,11,opt,name=stale,proto3" json:"stale,omitempty"`                                    // "requeue", "drop"
-	Full          string  `protobuf:"bytes,12,opt,name=full,proto3" json:"full,omitempty"`                                      // "block", "evict"
-	MaxAttempts   uint32  `protobuf:"varint,13,opt,name=max_attempts,json=maxAttempts,proto3" json:"max_attempts,omitempty"`    // data attempts of one group
-	MaxFailed     float64 `protobuf:"fixed64,14,opt,name=max_failed,json=maxFailed,proto3" json:"max_failed,omitempty"`         // share of the source
-	Rewind        string  `protobuf:"bytes,15,opt,name=rewind,proto3" json:"rewind,omitempty"`                                  // "allow", "refuse"
-	Ownership     string  `protobuf:"bytes,16,opt,name=ownership,proto3" json:"ownership,omitempty"`                            // "leases", "none"
-	JoinWindowMs  uint32  `protobuf:"varint,17,opt,name=join_window_ms,json=joinWindowMs,proto3" json:"join_window_ms,omitempty"`
-	Times         *Times  `protobuf:"bytes,60,opt,name=times,proto3" json:"times,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Executing        uint64  `protobuf:"varint,4,opt,name=executing,proto3" json:"executing,omitempty"`                            // samples
+	Retained         uint64  `protobuf:"varint,5,opt,name=retained,proto3" json:"retained,omitempty"`                              // groups
+	Completed        uint64  `protobuf:"varint,6,opt,name=completed,proto3" json:"completed,omitempty"`                            // groups
+	Bytes            uint64  `protobuf:"varint,7,opt,name=bytes,proto3" json:"bytes,omitempty"`                                    // bytes per host
+	Submission       string  `protobuf:"bytes,8,opt,name=submission,proto3" json:"submission,omitempty"`                           // "sample", "group"
+	Order            string  `protobuf:"bytes,9,opt,name=order,proto3" json:"order,omitempty"`                                     // "fifo", "lifo", "windowed", "freshest"
+	MaxStaleness     int64   `protobuf:"varint,10,opt,name=max_staleness,json=maxStaleness,proto3" json:"max_staleness,omitempty"` // versions; -1: no bound
+	Stale            string  `protobuf:"bytes,11,opt,name=stale,proto3" json:"stale,omitempty"`                                    // "requeue", "drop"
+	Full             string  `protobuf:"bytes,12,opt,name=full,proto3" json:"full,omitempty"`                                      // "block", "evict"
+	MaxAttempts      uint32  `protobuf:"varint,13,opt,name=max_attempts,json=maxAttempts,proto3" json:"max_attempts,omitempty"`    // data attempts of one group
+	MaxFailed        float64 `protobuf:"fixed64,14,opt,name=max_failed,json=maxFailed,proto3" json:"max_failed,omitempty"`         // share of the source
+	Rewind           string  `protobuf:"bytes,15,opt,name=rewind,proto3" json:"rewind,omitempty"`                                  // "allow", "refuse"
+	Ownership        string  `protobuf:"bytes,16,opt,name=ownership,proto3" json:"ownership,omitempty"`                            // "leases", "none"
+	JoinWindowMs     uint32  `protobuf:"varint,17,opt,name=join_window_ms,json=joinWindowMs,proto3" json:"join_window_ms,omitempty"`
+	Window           int64   `protobuf:"varint,18,opt,name=window,proto3" json:"window,omitempty"` // groups; 0: batch_groups
+	Pace             bool    `protobuf:"varint,19,opt,name=pace,proto3" json:"pace,omitempty"`
+	BatchesPerUpdate uint32  `protobuf:"varint,20,opt,name=batches_per_update,json=batchesPerUpdate,proto3" json:"batches_per_update,omitempty"` // 0: 1
+	LastBatch        string  `protobuf:"bytes,21,opt,name=last_batch,json=lastBatch,proto3" json:"last_batch,omitempty"`                         // "short", "drop"; empty: "short"
+	Times            *Times  `protobuf:"bytes,60,opt,name=times,proto3" json:"times,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *Config) Reset() {
@@ -2152,6 +2156,34 @@ func (x *Config) GetJoinWindowMs() uint32 {
 		return x.JoinWindowMs
 	}
 	return 0
+}
+
+func (x *Config) GetWindow() int64 {
+	if x != nil {
+		return x.Window
+	}
+	return 0
+}
+
+func (x *Config) GetPace() bool {
+	if x != nil {
+		return x.Pace
+	}
+	return false
+}
+
+func (x *Config) GetBatchesPerUpdate() uint32 {
+	if x != nil {
+		return x.BatchesPerUpdate
+	}
+	return 0
+}
+
+func (x *Config) GetLastBatch() string {
+	if x != nil {
+		return x.LastBatch
+	}
+	return ""
 }
 
 func (x *Config) GetTimes() *Times {
@@ -7182,7 +7214,7 @@ const file_outrider_proto_rawDesc = "" +
 	"\x06config\x18\x02 \x01(\v2\x13.outrider.v1.ConfigR\x06config\x12\x14\n" +
 	"\x05state\x18\x03 \x01(\fR\x05state\x12\x18\n" +
 	"\arecover\x18\x04 \x01(\bR\arecover\x12\x0e\n" +
-	"\x02ip\x18\x05 \x01(\tR\x02ip\"\xb2\x04\n" +
+	"\x02ip\x18\x05 \x01(\tR\x02ip\"\xab\x05\n" +
 	"\x06Config\x12+\n" +
 	"\x06source\x18\x01 \x01(\v2\x13.outrider.v1.SourceR\x06source\x12\x1d\n" +
 	"\n" +
@@ -7205,7 +7237,12 @@ const file_outrider_proto_rawDesc = "" +
 	"max_failed\x18\x0e \x01(\x01R\tmaxFailed\x12\x16\n" +
 	"\x06rewind\x18\x0f \x01(\tR\x06rewind\x12\x1c\n" +
 	"\townership\x18\x10 \x01(\tR\townership\x12$\n" +
-	"\x0ejoin_window_ms\x18\x11 \x01(\rR\fjoinWindowMs\x12(\n" +
+	"\x0ejoin_window_ms\x18\x11 \x01(\rR\fjoinWindowMs\x12\x16\n" +
+	"\x06window\x18\x12 \x01(\x03R\x06window\x12\x12\n" +
+	"\x04pace\x18\x13 \x01(\bR\x04pace\x12,\n" +
+	"\x12batches_per_update\x18\x14 \x01(\rR\x10batchesPerUpdate\x12\x1d\n" +
+	"\n" +
+	"last_batch\x18\x15 \x01(\tR\tlastBatch\x12(\n" +
 	"\x05times\x18< \x01(\v2\x12.outrider.v1.TimesR\x05times\"Y\n" +
 	"\x05Times\x12-\n" +
 	"\x12execution_deadline\x18\x01 \x01(\x03R\x11executionDeadline\x12!\n" +

@@ -278,7 +278,7 @@ class Own(_message.Message):
     def __init__(self, run: _Optional[_Union[Run, _Mapping]] = ..., config: _Optional[_Union[Config, _Mapping]] = ..., state: _Optional[bytes] = ..., recover: bool = ..., ip: _Optional[str] = ...) -> None: ...
 
 class Config(_message.Message):
-    __slots__ = ["source", "group_size", "batch_groups", "executing", "retained", "completed", "bytes", "submission", "order", "max_staleness", "stale", "full", "max_attempts", "max_failed", "rewind", "ownership", "join_window_ms", "times"]
+    __slots__ = ["source", "group_size", "batch_groups", "executing", "retained", "completed", "bytes", "submission", "order", "max_staleness", "stale", "full", "max_attempts", "max_failed", "rewind", "ownership", "join_window_ms", "window", "pace", "batches_per_update", "last_batch", "times"]
     SOURCE_FIELD_NUMBER: _ClassVar[int]
     GROUP_SIZE_FIELD_NUMBER: _ClassVar[int]
     BATCH_GROUPS_FIELD_NUMBER: _ClassVar[int]
@@ -296,6 +296,10 @@ class Config(_message.Message):
     REWIND_FIELD_NUMBER: _ClassVar[int]
     OWNERSHIP_FIELD_NUMBER: _ClassVar[int]
     JOIN_WINDOW_MS_FIELD_NUMBER: _ClassVar[int]
+    WINDOW_FIELD_NUMBER: _ClassVar[int]
+    PACE_FIELD_NUMBER: _ClassVar[int]
+    BATCHES_PER_UPDATE_FIELD_NUMBER: _ClassVar[int]
+    LAST_BATCH_FIELD_NUMBER: _ClassVar[int]
     TIMES_FIELD_NUMBER: _ClassVar[int]
     source: Source
     group_size: int
@@ -314,8 +318,12 @@ class Config(_message.Message):
     rewind: str
     ownership: str
     join_window_ms: int
+    window: int
+    pace: bool
+    batches_per_update: int
+    last_batch: str
     times: Times
-    def __init__(self, source: _Optional[_Union[Source, _Mapping]] = ..., group_size: _Optional[int] = ..., batch_groups: _Optional[int] = ..., executing: _Optional[int] = ..., retained: _Optional[int] = ..., completed: _Optional[int] = ..., bytes: _Optional[int] = ..., submission: _Optional[str] = ..., order: _Optional[str] = ..., max_staleness: _Optional[int] = ..., stale: _Optional[str] = ..., full: _Optional[str] = ..., max_attempts: _Optional[int] = ..., max_failed: _Optional[float] = ..., rewind: _Optional[str] = ..., ownership: _Optional[str] = ..., join_window_ms: _Optional[int] = ..., times: _Optional[_Union[Times, _Mapping]] = ...) -> None: ...
+    def __init__(self, source: _Optional[_Union[Source, _Mapping]] = ..., group_size: _Optional[int] = ..., batch_groups: _Optional[int] = ..., executing: _Optional[int] = ..., retained: _Optional[int] = ..., completed: _Optional[int] = ..., bytes: _Optional[int] = ..., submission: _Optional[str] = ..., order: _Optional[str] = ..., max_staleness: _Optional[int] = ..., stale: _Optional[str] = ..., full: _Optional[str] = ..., max_attempts: _Optional[int] = ..., max_failed: _Optional[float] = ..., rewind: _Optional[str] = ..., ownership: _Optional[str] = ..., join_window_ms: _Optional[int] = ..., window: _Optional[int] = ..., pace: bool = ..., batches_per_update: _Optional[int] = ..., last_batch: _Optional[str] = ..., times: _Optional[_Union[Times, _Mapping]] = ...) -> None: ...
 
 class Times(_message.Message):
     __slots__ = ["execution_deadline", "cancel_grace"]

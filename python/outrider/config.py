@@ -139,10 +139,21 @@ class Policy:
 
     Attributes:
         submission: "sample": a prompt group goes out as soon as enough samples have ended, wherever; "group": when a whole group has.
-        order: "fifo": the oldest finished group is trained first; "lifo": the newest.
+        order: Which finished group is trained first. "fifo": the one that finished first; "lifo": last. "freshest": the one whose
+            oldest token is of the highest version. "windowed": the one that was dispatched first; while that runs, others may pass
+            it as long as fewer than `window` were dispatched from it to them.
+        window: Of the order "windowed", in groups; None: `batch_groups`. A group is passed by `window` − 1 others at most, so it is
+            trained at most ceil((window − 1) / (batch_groups · batches_per_update)) versions later than in order of dispatch. It
+            keeps short responses from being trained first. 1 is strict order.
         max_staleness: Weight versions that a trained group may lie behind the announced one; None: no bound.
+        pace: Keeps the bound without throwing anything away: no more is generated than can be trained within it, and a batch waits for
+            groups that would be too old in the next version. Needs `max_staleness`, and weights announced after every
+            `batches_per_update` batches.
+        batches_per_update: Batches that make one weight version.
         stale: What becomes of a group beyond the bound: "requeue" (generated anew) or "drop" (discarded and counted).
         full: With no place for a finished group: "block" (it waits) or "evict" (the stalest goes back to the source).
+        last_batch: What becomes of the last groups of a finite source when they fill no batch: "short" (a smaller batch, marked) or
+            "drop" (discarded and counted).
         max_attempts: Times that a group's own data may fail before it is parked as failed.
         max_failed: Share of the source's groups that may be parked before the run ends.
         rewind: Whether a trainer with older weights may take the run back: "allow" or "refuse".
@@ -159,9 +170,13 @@ class Policy:
 
     submission: str = "sample"
     order: str = "fifo"
+    window: int | None = None
     max_staleness: int | None = None
+    pace: bool = False
+    batches_per_update: int = 1
     stale: str = "requeue"
     full: str = "block"
+    last_batch: str = "short"
     max_attempts: int = 3
     max_failed: float = 0.01
     rewind: str = "allow"
@@ -171,12 +186,21 @@ class Policy:
 
     def __post_init__(self) -> None:
         choice("policy.submission", self.submission, ("sample", "group"))
-        choice("policy.order", self.order, ("fifo", "lifo"))
+        choice("policy.order", self.order, ("fifo", "lifo", "windowed", "freshest"))
         choice("policy.stale", self.stale, ("requeue", "drop"))
         choice("policy.full", self.full, ("block", "evict"))
+        choice("policy.last_batch", self.last_batch, ("short", "drop"))
         choice("policy.rewind", self.rewind, ("allow", "refuse"))
         if self.max_staleness is not None:
             object.__setattr__(self, "max_staleness", count("policy.max_staleness", self.max_staleness, 0))
+        if self.window is not None:
+            object.__setattr__(self, "window", count("policy.window", self.window, 1))
+        if not isinstance(self.pace, bool):
+            raise ConfigError(
+                f"outrider: policy.pace={self.pace!r} is a {type(self.pace).__name__}; give True or False"
+            )
+        per_update = count("policy.batches_per_update", self.batches_per_update, 1, (1 << 31) - 1)
+        object.__setattr__(self, "batches_per_update", per_update)
         object.__setattr__(self, "max_attempts", count("policy.max_attempts", self.max_attempts, 1, (1 << 32) - 1))
         object.__setattr__(self, "max_failed", real("policy.max_failed", self.max_failed, 0.0, 1.0))
         object.__setattr__(self, "join_window", real("policy.join_window", self.join_window, 0.0, 3600.0))
@@ -208,9 +232,13 @@ def to_wire(
         bytes=0 if limits.bytes is None else size("limits.bytes", limits.bytes),
         submission=policy.submission,
         order=policy.order,
+        window=policy.window or 0,
         max_staleness=-1 if policy.max_staleness is None else policy.max_staleness,
+        pace=policy.pace,
+        batches_per_update=policy.batches_per_update,
         stale=policy.stale,
         full=policy.full,
+        last_batch=policy.last_batch,
         max_attempts=policy.max_attempts,
         max_failed=policy.max_failed,
         rewind=policy.rewind,

@@ -44,7 +44,20 @@ MISTAKES = [
     (lambda: outrider.Limits(bytes=0), "outrider: limits.bytes=0 is out of range; give a whole number, at least 1"),
     (
         lambda: outrider.Policy(order="random"),
-        "outrider: policy.order='random' is unknown; choose one of 'fifo', 'lifo'",
+        "outrider: policy.order='random' is unknown; choose one of 'fifo', 'lifo', 'windowed', 'freshest'",
+    ),
+    (
+        lambda: outrider.Policy(order="windowed", window=0),
+        "outrider: policy.window=0 is out of range; give a whole number, at least 1",
+    ),
+    (lambda: outrider.Policy(pace=1), "outrider: policy.pace=1 is a int; give True or False"),
+    (
+        lambda: outrider.Policy(batches_per_update=0),
+        "outrider: policy.batches_per_update=0 is out of range; give a whole number, from 1 to 2147483647",
+    ),
+    (
+        lambda: outrider.Policy(last_batch="next"),
+        "outrider: policy.last_batch='next' is unknown; choose one of 'short', 'drop'",
     ),
     (
         lambda: outrider.Policy(max_staleness=-1),

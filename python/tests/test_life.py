@@ -59,6 +59,34 @@ def test_the_whole_life_in_one_process(own):
     assert run.stats() is stats
 
 
+@pytest.mark.parametrize("order", ["lifo", "windowed", "freshest"])
+def test_S4_12_S4_14_S4_15_a_paced_run_trains_every_group_once_in_any_order(own, order):
+    policy = outrider.Policy(order=order, window=3, max_staleness=1, pace=True, last_batch="drop")
+    run = own(count=9, epochs=1, policy=policy)
+    trained = []
+    with outrider.Trainer(run) as trainer, outrider.Worker(run, slots=8, engine=False) as worker:
+        thread = threading.Thread(
+            target=lambda: [work.complete([sample(work.prompt(s)) for s in range(2)]) for work in worker.groups()]
+        )
+        thread.start()
+        for rollout in range(4):
+            trained += [group.group for group in trainer.next(rollout).groups()]
+            run.update_weights(rollout + 1, send=lambda version, engines: None)
+        with pytest.raises(outrider.EndOfRun):
+            trainer.next(4)
+        worker.close()
+        thread.join()
+    assert len(set(trained)) == len(trained) == 8
+    books = run.close().books
+    books.check()
+    assert books.discarded["last_batch"].groups == 1
+
+
+def test_S3_04_pace_without_a_bound_is_refused_by_the_owner(own):
+    with pytest.raises(outrider.ConfigError, match="pace has no bound to keep; give max_staleness"):
+        own(policy=outrider.Policy(pace=True))
+
+
 async def test_L_11_the_whole_life_awaited(own):
     run = own(count=4)
     worker, trainer = outrider.Worker(run, slots=8), outrider.Trainer(run)

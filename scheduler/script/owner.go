@@ -41,7 +41,8 @@ func (r *Runner) cmdOwner(a *args) {
 			Executing: a.number("executing", 0), Retained: a.number("retained", 0), Completed: a.number("completed", 0), Bytes: a.number("bytes", 0),
 		},
 		Policy: scheduler.Policy{
-			Submission: scheduler.Submission(a.pick("submission", "sample", "group")), Order: scheduler.Order(a.pick("order", "fifo", "lifo")),
+			Submission: scheduler.Submission(a.pick("submission", "sample", "group")), Order: scheduler.Order(a.pick("order", "fifo", "lifo", "windowed", "freshest")),
+			Window: a.number("window", 0), Pace: a.flag("pace"), BatchesPerUpdate: int(a.number("batches-per-update", 0)), Last: scheduler.Last(a.pick("last-batch", "short", "drop")),
 			MaxStaleness: a.number("max-staleness", scheduler.NoBound), Stale: scheduler.Stale(a.pick("stale", "requeue", "drop")),
 			Full: scheduler.Full(a.pick("full", "block", "evict")), MaxAttempts: int(a.number("max-attempts", 0)),
 			MaxFailed: a.number("max-failed", 0), RefuseRewind: a.pick("rewind", "allow", "refuse") == 1,
