@@ -64,14 +64,14 @@ def test_S4_12_S4_14_S4_15_a_paced_run_trains_every_group_once_in_any_order(own,
     policy = outrider.Policy(order=order, window=3, max_staleness=1, pace=True, last_batch="drop")
     run = own(count=9, epochs=1, policy=policy)
     trained = []
-    with outrider.Trainer(run) as trainer, outrider.Worker(run, slots=8, engine=False) as worker:
+    with outrider.Trainer(run) as trainer, outrider.Worker(run, slots=8) as worker:
         thread = threading.Thread(
             target=lambda: [work.complete([sample(work.prompt(s)) for s in range(2)]) for work in worker.groups()]
         )
         thread.start()
         for rollout in range(4):
             trained += [group.group for group in trainer.next(rollout).groups()]
-            run.update_weights(rollout + 1, send=lambda version, engines: None)
+            run.update_weights(rollout + 1, send=lambda version, engines: worker.confirm(version))
         with pytest.raises(outrider.EndOfRun):
             trainer.next(4)
         worker.close()
