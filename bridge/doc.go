@@ -1,7 +1,7 @@
 // Package bridge is the wire: how a frame and its file descriptors cross a local socket, how frames cross hosts over gRPC, and
 // which name an error has on the way. It holds no policy and knows no state of a run.
 //
-//	shim  ◀── Conn (inherited SOCK_SEQPACKET, fds) ──▶ sidecar ◀── Session (gRPC stream) ──▶ owner's sidecar
+//	shim  ◀── Conn (inherited SOCK_SEQPACKET, fds) ──▶ sidecar ◀── Session (socket or gRPC stream) ──▶ owner's sidecar
 //	                                                     ▲
 //	                                                     └── Conn (abstract unix socket, fds) ──▶ another sidecar of the host
 //

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc"
@@ -20,6 +21,7 @@ import (
 
 const (
 	tokenHeader = "outrider-token"
+	wrongToken  = "outrider: the run's token is missing or of another run"
 	// maxMessage bounds one frame between sidecars; run.state of a million groups is below 1 MB.
 	maxMessage = 64 << 20
 	// A peer that is silent for keepaliveTime is asked; no answer within keepaliveTimeout ends the stream. A cut network gives no
@@ -40,6 +42,7 @@ type OwnerServer struct {
 	server *grpc.Server
 	token  string
 	accept func(ctx context.Context, session Session) error
+	local  locals
 }
 
 // NewOwnerServer makes a server that calls accept, in a goroutine of its own, for each stream that brings the run's token; the
@@ -64,8 +67,11 @@ func (o *OwnerServer) Serve(listener net.Listener) error {
 	return err
 }
 
-// Stop ends every stream.
-func (o *OwnerServer) Stop() { o.server.Stop() }
+// Stop ends every session.
+func (o *OwnerServer) Stop() {
+	o.local.stop()
+	o.server.Stop()
+}
 
 // Session implements the gRPC service.
 func (o *OwnerServer) Session(stream grpc.BidiStreamingServer[wire.Frame, wire.Frame]) error {
@@ -74,7 +80,7 @@ func (o *OwnerServer) Session(stream grpc.BidiStreamingServer[wire.Frame, wire.F
 		token = md.Get(tokenHeader)[0]
 	}
 	if subtle.ConstantTimeCompare([]byte(token), []byte(o.token)) != 1 {
-		return status.Error(codes.Unauthenticated, "outrider: the run's token is missing or of another run")
+		return status.Error(codes.Unauthenticated, wrongToken)
 	}
 	return ToStatus(o.accept(stream.Context(), stream))
 }
@@ -82,12 +88,16 @@ func (o *OwnerServer) Session(stream grpc.BidiStreamingServer[wire.Frame, wire.F
 // Owner is a member's connection to the owner.
 type Owner struct {
 	Session
-	conn   *grpc.ClientConn
-	cancel context.CancelFunc
+	close func() error
 }
 
-// DialOwner opens a session stream. It fails at once when nobody listens at the address.
+// DialOwner opens a session: over the owner's socket when it is on this host, else a gRPC stream. It fails at once when nobody
+// listens at the address. The first frame is to be a Join.
 func DialOwner(ctx context.Context, address, token string) (*Owner, error) {
+	if owner := dialLocal(ctx, address); owner != nil {
+		return owner, nil
+	}
+	address, _, _ = strings.Cut(address, "@")
 	conn, err := grpc.NewClient("passthrough:///"+address,
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage)),
@@ -104,11 +114,11 @@ func DialOwner(ctx context.Context, address, token string) (*Owner, error) {
 		conn.Close()
 		return nil, fmt.Errorf("bridge: owner at %s: %w", address, err)
 	}
-	return &Owner{Session: stream, conn: conn, cancel: cancel}, nil
+	return &Owner{Session: stream, close: func() error {
+		cancel()
+		return conn.Close()
+	}}, nil
 }
 
-// Close ends the stream at once.
-func (o *Owner) Close() error {
-	o.cancel()
-	return o.conn.Close()
-}
+// Close ends the session at once.
+func (o *Owner) Close() error { return o.close() }

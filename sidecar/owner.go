@@ -103,10 +103,16 @@ func (p *Process) newOwner(own *wire.Own, table *arrowio.Segment) (*owner, error
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	o := &owner{
-		log: p.log.Named("owner").With("run", own.GetRun().GetName()), run: own.GetRun(), address: listener.Addr().String(), cancel: cancel, started: time.Now(),
+		log: p.log.Named("owner").With("run", own.GetRun().GetName()), run: own.GetRun(), cancel: cancel, started: time.Now(),
 		loop: newLoop(), scheduler: decides, source: config.Source,
 		attached: map[leases.Session]*attached{}, tickets: map[scheduler.Ticket]func(any, error){}, takes: map[takeKey]scheduler.Ticket{},
 		data: map[leases.Handle]*groupData{}, executions: map[uint64]leases.Handle{}, bySegment: map[segmentKey][]leases.Handle{}, publications: map[uint64]*publication{},
+	}
+	o.server = bridge.NewOwnerServer(own.GetRun().GetToken(), o.accept)
+	if o.address, err = o.server.ServeLocal(listener.Addr().String()); err != nil {
+		listener.Close()
+		cancel()
+		return nil, err
 	}
 	p.segments.admitToken(own.GetRun().GetToken())
 	p.segments.hold(session, 0, table, 1)
@@ -114,7 +120,6 @@ func (p *Process) newOwner(own *wire.Own, table *arrowio.Segment) (*owner, error
 		Table:        &wire.Endpoint{Session: session, Host: p.host, Socket: p.listener.Name()},
 		TableSegment: &wire.SegmentId{Holder: session},
 	}
-	o.server = bridge.NewOwnerServer(own.GetRun().GetToken(), o.accept)
 	decides.Advance(0)
 	go func() {
 		if err := o.server.Serve(listener); err != nil {

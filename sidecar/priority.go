@@ -2,6 +2,7 @@ package sidecar
 
 import (
 	"os"
+	"runtime"
 
 	"github.com/hashicorp/go-hclog"
 	"golang.org/x/sys/unix"
@@ -19,5 +20,14 @@ func resetPriority(log hclog.Logger) {
 		if err := unix.Setpriority(unix.PRIO_PROCESS, 0, 0); err != nil {
 			log.Info("nice stays", "nice", 20-nice, "error", err)
 		}
+	}
+}
+
+// useOneProcessor runs all goroutines on one thread at a time. A frame passes several goroutines, each with little to do: on one
+// processor that is a switch within the thread, on more it is a thread that the kernel has to wake, several times a hop. The
+// environment's GOMAXPROCS goes before it.
+func useOneProcessor() {
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(1)
 	}
 }

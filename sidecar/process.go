@@ -60,6 +60,7 @@ func run(config Config) error {
 	signal.Ignore(syscall.SIGPIPE, syscall.SIGHUP, syscall.SIGINT)
 	// A heap of a few MB would be collected hundreds of times a second; segments are not in it.
 	debug.SetGCPercent(400)
+	useOneProcessor()
 	ctx, end := context.WithCancelCause(context.Background())
 	defer end(nil)
 	if err := watchParent(ctx, config.Parent, func() { end(errParentLost) }); err != nil {

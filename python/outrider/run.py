@@ -29,10 +29,10 @@ class Locator(Protocol):
 
     @property
     def hint(self) -> str:
-        """host:port where the owner was last known; the sidecar asks for `address` when nobody answers there."""
+        """host:port@socket where the owner was last known; the sidecar asks for `address` when nobody answers there."""
 
     def address(self) -> str:
-        """host:port of the owner by Ray's directory; raises when it cannot be found at this time. Called in a thread of its own."""
+        """host:port@socket of the owner by Ray's directory; raises when it cannot be found at this time. Called in a thread of its own."""
 
     def end(self) -> None:
         """The run has been closed: ends what was started for it."""
