@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import fcntl
 import gc
-import os
-import threading
 import time
 from itertools import pairwise
 from typing import Any
@@ -19,7 +16,6 @@ from bench.rows import PROMPT, RESPONSE, array_samples, columns, list_samples, r
 GROUP_SIZE = 8
 KINDS = ("packed", "arrays", "lists")
 TOUCHED = ("tokens", "logprobs", "loss_mask", "response_length", "reward")
-F_GET_SEALS, F_SEAL_WRITE = 1034, 8
 
 
 def samples_of(megabytes: float) -> int:
@@ -34,35 +30,21 @@ def _touch(batch: outrider.Batch) -> None:
         float(getattr(group, name)[0])
 
 
-class SealWatch:
-    """Says when the sidecar sealed the memfd that this process has just written: looks every 50 µs from outside."""
+class WriteClock:
+    """Says when this process had written a segment: the sidecar, who is told afterwards, seals it later."""
 
     def __init__(self) -> None:
         from outrider import _report
 
-        self._sealed: list[int] = []
-        self._watching: threading.Thread | None = None
         self._write = _report.write_stream
+        self.written = 0
+        """Monotonic ns of the last."""
         _report.write_stream = self._written
 
     def _written(self, *args: Any) -> int:
         fd = self._write(*args)
-        self._watching = threading.Thread(target=self._watch, args=(os.dup(fd),), daemon=True)
-        self._watching.start()
+        self.written = time.monotonic_ns()
         return fd
-
-    def _watch(self, fd: int) -> None:
-        until = time.monotonic_ns() + 10**10
-        while not fcntl.fcntl(fd, F_GET_SEALS) & F_SEAL_WRITE and time.monotonic_ns() < until:
-            time.sleep(50e-6)
-        self._sealed.append(time.monotonic_ns())
-        os.close(fd)
-
-    def sealed(self) -> int:
-        """Monotonic ns of the last seal."""
-        if self._watching is not None:
-            self._watching.join()
-        return self._sealed[-1]
 
 
 @ray.remote(num_cpus=0)
@@ -70,7 +52,7 @@ class Engine:
     """Has columns; gives them away in one way or another."""
 
     def __init__(self, run: outrider.Run) -> None:
-        self._watch = SealWatch()
+        self._clock = WriteClock()
         self._worker = outrider.Worker(run, slots=GROUP_SIZE, engine=False)
         self._works = iter(self._worker.groups())
         self._data: Any = None
@@ -88,7 +70,7 @@ class Engine:
         gc.freeze()
 
     def complete(self) -> tuple[int, int]:
-        """Completes one group with the columns. Monotonic ns: at the start, when it was sealed."""
+        """Completes one group with the columns. Monotonic ns: at the start, when they were written."""
         work = next(self._works)
         cols = self._data
         count = len(cols["reward"])
@@ -97,7 +79,7 @@ class Engine:
         group = np.full(count, work.group, np.int64)
         slot = (np.arange(count) // (count // GROUP_SIZE)).astype(np.int32)
         assert work.complete(record_batch(cols, group, slot))
-        return start, self._watch.sealed()
+        return start, self._clock.written
 
     def put(self, trainer: Any) -> tuple[int, int]:
         """Puts the data into Ray's store and tells the trainer. Monotonic ns: at the start, at the first values."""
@@ -162,16 +144,16 @@ class Handover:
         self._trainer = Trainer.remote(self._run)
 
     def outrider(self, megabytes: float, times: int) -> tuple[list[float], list[float]]:
-        """Milliseconds: columns in the engine to first values of a committed batch in the trainer; sealed to first values."""
+        """Milliseconds: columns in the engine to first values of a committed batch in the trainer; written to first values."""
         ray.get(self._engine.prepare.remote("outrider", megabytes))
-        whole, sealed = [], []
+        whole, written = [], []
         for _ in range(times):
             reading = self._trainer.next.remote()
-            start, seal = ray.get(self._engine.complete.remote())
+            start, wrote = ray.get(self._engine.complete.remote())
             first = ray.get(reading)
             whole.append((first - start) / 1e6)
-            sealed.append((first - seal) / 1e6)
-        return whole, sealed
+            written.append((first - wrote) / 1e6)
+        return whole, written
 
     def steps(self, megabytes: float, times: int) -> list[dict[str, float]]:
         """Milliseconds of each part, by the single calls that `Trainer.next` is made of."""
@@ -179,8 +161,8 @@ class Handover:
         out = []
         for _ in range(times):
             reading = self._trainer.steps.remote()
-            start, seal = ray.get(self._engine.complete.remote())
-            marks = {"start": start, "sealed": seal, **ray.get(reading)}
+            start, wrote = ray.get(self._engine.complete.remote())
+            marks = {"start": start, "written": wrote, **ray.get(reading)}
             names = list(marks)
             parts = {after: (marks[after] - marks[before]) / 1e6 for before, after in pairwise(names)}
             out.append({**parts, "admit to first": (marks["first"] - marks["published"]) / 1e6})
