@@ -40,9 +40,13 @@ func (l *Ledger) Finish(r Receipt, o *Outcome, maxAttempts int) (Finished, error
 	g.print = print
 	kind, wrong := o.Kind, error(nil)
 	if kind == Success {
-		if wrong = l.parents(r, o); wrong != nil {
+		if wrong = l.parents(r, o); wrong == nil && l.source.Keyed {
+			wrong = l.rows.check(r.Group, l.source.Row(r.Group), o.Row)
+		}
+		switch {
+		case wrong != nil:
 			kind = Failure
-		} else if o.Aborted > 0 {
+		case o.Aborted > 0:
 			kind = Retry
 		}
 	}

@@ -81,6 +81,7 @@ type Ledger struct {
 	open     map[uint64]*Lease // by admission id
 	outcomes outcomes
 	history  history
+	rows     rowPrints // keyed sources only
 }
 
 // pendingSettled is one group that waits for the next commit entry to carry it.

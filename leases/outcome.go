@@ -45,4 +45,6 @@ type Outcome struct {
 	Handle Handle
 	// Digest identifies the data's content. It makes a repeated report recognisable as the same one.
 	Digest [32]byte
+	// Row identifies the prompt that the worker made. Keyed sources only.
+	Row RowPrint
 }

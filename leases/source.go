@@ -16,7 +16,10 @@ type Source struct {
 	// Shuffle orders each epoch by a permutation of its own, computed from Seed and the epoch.
 	Shuffle bool
 	Seed    uint64
-	// Identity is a digest of the rows' content. A moved file with equal content has an equal identity.
+	// Keyed rows are made by workers from their index; each report says what its worker made.
+	Keyed bool
+	// Identity is a digest of the rows' content. A moved file with equal content has an equal identity. Of a keyed source
+	// it is a digest of the name that the user gives the content, and of no table.
 	Identity [32]byte
 }
 
@@ -52,17 +55,20 @@ func (s Source) Problems() []string {
 	return out
 }
 
-// differs says which part of s is not as the saved source was; empty when a run would consume the same.
-func (s Source) differs(saved Source) string {
-	switch {
-	case s.Len != saved.Len:
-		return fmt.Sprintf("size: %d rows, the state was made with %d", s.Len, saved.Len)
-	case s.Identity != saved.Identity:
-		return fmt.Sprintf("content: identity %x, the state was made with %x", s.Identity[:4], saved.Identity[:4])
-	case s.Shuffle != saved.Shuffle:
-		return fmt.Sprintf("order: shuffle=%t, the state was made with %t", s.Shuffle, saved.Shuffle)
-	case s.Shuffle && s.Seed != saved.Seed:
-		return fmt.Sprintf("seed: %d, the state was made with %d", s.Seed, saved.Seed)
+// differs says which parts of s are not as the saved source was; empty when a run would consume the same.
+func (s Source) differs(saved Source) []string {
+	var out []string
+	if s.Identity != saved.Identity {
+		out = append(out, fmt.Sprintf("content: identity %x, the state was made with %x", s.Identity[:4], saved.Identity[:4]))
 	}
-	return ""
+	if s.Len != saved.Len {
+		out = append(out, fmt.Sprintf("size: %d rows, the state was made with %d", s.Len, saved.Len))
+	}
+	if s.Shuffle != saved.Shuffle {
+		out = append(out, fmt.Sprintf("order: shuffle=%t, the state was made with %t", s.Shuffle, saved.Shuffle))
+	}
+	if s.Shuffle && saved.Shuffle && s.Seed != saved.Seed {
+		out = append(out, fmt.Sprintf("seed: %d, the state was made with %d", s.Seed, saved.Seed))
+	}
+	return out
 }

@@ -3,6 +3,7 @@ package leases
 import (
 	"bytes"
 	"fmt"
+	"strings"
 )
 
 const (
@@ -118,13 +119,14 @@ func decodeState(b []byte) (*cut, error) {
 	return c, r.err
 }
 
-// fits refuses a cut of another source or group size.
+// fits refuses a cut of another source or group size and says all that differs.
 func (c *cut) fits(p Params) error {
-	if d := p.Source.differs(c.source); d != "" {
-		return fmt.Errorf("%w: the source differs from the saved one in %s; start with the same rows and options, or without state", ErrState, d)
-	}
+	differs := p.Source.differs(c.source)
 	if p.GroupSize != c.groupSize {
-		return fmt.Errorf("%w: group_size=%d, the state was made with %d; start with the same, or without state", ErrState, p.GroupSize, c.groupSize)
+		differs = append(differs, fmt.Sprintf("group_size: %d, the state was made with %d", p.GroupSize, c.groupSize))
+	}
+	if len(differs) > 0 {
+		return fmt.Errorf("%w: the source differs from the saved one in %s; start with the same rows and options, or without state", ErrState, strings.Join(differs, "; in "))
 	}
 	if c.cursor > p.Source.total() {
 		return fmt.Errorf("%w: epochs=%d gives %d groups, the state has already reserved %d; raise epochs", ErrState, p.Source.Epochs, p.Source.total(), c.cursor)

@@ -105,7 +105,7 @@ func TestS7_12_DamagedTruncatedNewerOrForeignStateIsRefused(t *testing.T) {
 		"content: identity 00":                      func(p *Params) { p.Source.Identity = [32]byte{} },
 		"order: shuffle=false":                      func(p *Params) { p.Source.Shuffle = false },
 		"seed: 8, the state was made with 9":        func(p *Params) { p.Source.Seed = 8 },
-		"group_size=3, the state was made with 2":   func(p *Params) { p.GroupSize = 3 },
+		"group_size: 3, the state was made with 2":  func(p *Params) { p.GroupSize = 3 },
 	} {
 		p := stateParams
 		change(&p)

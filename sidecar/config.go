@@ -1,7 +1,6 @@
 package sidecar
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"os"
 	"slices"
@@ -18,15 +17,13 @@ import (
 // schedulerConfig translates what the user asked for. A word that is not known is refused here, a number that cannot work by the scheduler.
 func schedulerConfig(own *wire.Own, table *arrowio.Segment, session uint64) (scheduler.Config, error) {
 	c := own.GetConfig()
-	identity, err := tableIdentity(table)
+	source, err := sourceOf(c.GetSource(), table)
 	if err != nil {
 		return scheduler.Config{}, err
 	}
 	words := wordReader{}
 	config := scheduler.Config{
-		Source: leases.Source{
-			Len: table.Rows(), Epochs: c.GetSource().GetEpochs(), Shuffle: c.GetSource().GetShuffle(), Seed: c.GetSource().GetSeed(), Identity: identity,
-		},
+		Source:      source,
 		GroupSize:   int(c.GetGroupSize()),
 		BatchGroups: int(c.GetBatchGroups()),
 		Limits: scheduler.Limits{
@@ -45,7 +42,7 @@ func schedulerConfig(own *wire.Own, table *arrowio.Segment, session uint64) (sch
 			Stale:        pick(&words, "stale", c.GetStale(), map[string]scheduler.Stale{"requeue": scheduler.StaleRequeue, "drop": scheduler.StaleDrop}),
 			Full:         pick(&words, "full", c.GetFull(), map[string]scheduler.Full{"block": scheduler.FullBlock, "evict": scheduler.FullEvict}),
 			MaxAttempts:  int(c.GetMaxAttempts()),
-			MaxFailed:    maxFailed(c.GetMaxFailed(), table.Rows()),
+			MaxFailed:    maxFailed(c.GetMaxFailed(), source.Len),
 			RefuseRewind: pick(&words, "rewind", c.GetRewind(), map[string]bool{"allow": false, "refuse": true}),
 		},
 		Times:      scheduler.Times{ExecutionDeadline: span(c.GetTimes().GetExecutionDeadline()), CancelGrace: span(c.GetTimes().GetCancelGrace())},
@@ -74,14 +71,6 @@ func span(ms int64) time.Duration {
 
 // maxFailed turns the share of the source that may fail into groups, at least 1.
 func maxFailed(share float64, rows int64) int64 { return max(1, int64(share*float64(rows))) }
-
-// tableIdentity digests what a run would consume of a table: its columns and rows, wherever the file was.
-func tableIdentity(table *arrowio.Segment) ([sha256.Size]byte, error) {
-	if table.Rows() == 0 {
-		return [sha256.Size]byte{}, bridge.NewError(bridge.Config, "outrider: the source has 0 rows; give a table with at least one prompt")
-	}
-	return table.ContentDigest()
-}
 
 // wordReader collects the words that are not known, so that all are said at once.
 type wordReader struct{ problems []string }

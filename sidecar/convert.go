@@ -64,6 +64,10 @@ func toOutcome(o *wire.Outcome, handle leases.Handle) leases.Outcome {
 	}
 	out.Slots, out.Parents = sum.GetSlots(), sum.GetParents()
 	out.Aborted, out.Tokens, out.Bytes, out.Handle = int(sum.GetAborted()), sum.GetTokens(), sum.GetBytes(), handle
+	if print := o.GetPrint(); len(print) == len(out.Row.Schema)+len(out.Row.Content) {
+		copy(out.Row.Schema[:], print)
+		copy(out.Row.Content[:], print[len(out.Row.Schema):])
+	}
 	out.HasVersions, out.MinVersion, out.MaxVersion, out.SumVersions = sum.GetHasVersions(), sum.GetMinVersion(), sum.GetMaxVersion(), sum.GetSumVersions()
 	return out
 }

@@ -117,6 +117,7 @@ func (p *Process) newOwner(own *wire.Own, table *arrowio.Segment) (*owner, error
 	p.segments.admitToken(own.GetRun().GetToken())
 	p.segments.hold(session, 0, table, 1)
 	o.table = &wire.Joined{
+		Source:       own.GetConfig().GetSource().GetKind(),
 		Table:        &wire.Endpoint{Session: session, Host: p.host, Socket: p.listener.Name()},
 		TableSegment: &wire.SegmentId{Holder: session},
 	}
@@ -127,7 +128,7 @@ func (p *Process) newOwner(own *wire.Own, table *arrowio.Segment) (*owner, error
 		}
 	}()
 	go o.loop.run(ctx, o.settle)
-	o.log.Info("owner started", "address", o.address, "rows", table.Rows(), "recover", own.GetRecover())
+	o.log.Info("owner started", "address", o.address, "rows", config.Source.Len, "recover", own.GetRecover())
 	return o, nil
 }
 
@@ -221,7 +222,7 @@ func (o *owner) attach(a *attached, id uint64) {
 	joined := &wire.Joined{
 		Session: uint64(a.session), Term: fromTerm(welcome.Term), Timeline: fromTimeline(welcome.Timeline),
 		NextRollout: welcome.NextRollout, AnnouncedVersion: welcome.Announced, GroupSize: uint32(welcome.GroupSize), BatchGroups: uint32(welcome.BatchGroups),
-		Ownership: "leases", Table: o.table.GetTable(), TableSegment: o.table.GetTableSegment(), Ready: welcome.Timeline.Number != 0,
+		Ownership: "leases", Source: o.table.GetSource(), Table: o.table.GetTable(), TableSegment: o.table.GetTableSegment(), Ready: welcome.Timeline.Number != 0,
 	}
 	if welcome.Unowned {
 		joined.Ownership = "none"

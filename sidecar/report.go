@@ -139,8 +139,9 @@ func (d *made) outcomes(report *wire.Report) ([]*wire.Outcome, []error, error) {
 			return nil, nil, err
 		}
 		segments, first, rows := successes.GetSegments(), successes.GetFirstRows(), successes.GetRows()
-		if n := len(receipts); len(segments) != n || len(first) != n || len(rows) != n {
-			return nil, nil, bridge.NewError(bridge.Data, fmt.Sprintf("outrider: a report of %d successes has %d segments, %d first rows and %d numbers of rows; give one of each for each", n, len(segments), len(first), len(rows)))
+		prints := successes.GetPrints()
+		if n := len(receipts); len(segments) != n || len(first) != n || len(rows) != n || len(prints) != n && len(prints) != 0 {
+			return nil, nil, bridge.NewError(bridge.Data, fmt.Sprintf("outrider: a report of %d successes has %d segments, %d first rows %d numbers of rows and %d digests of prompts; give one of each for each", n, len(segments), len(first), len(rows), len(prints)))
 		}
 		// One allocation each, however many groups the report has.
 		outcomes, locators, summaries := make([]wire.Outcome, len(receipts)), make([]wire.Locator, len(receipts)), make([]wire.Summary, len(receipts))
@@ -151,6 +152,9 @@ func (d *made) outcomes(report *wire.Report) ([]*wire.Outcome, []error, error) {
 			err := d.locate(at, &summaries[i], int(segments[i]), receipts[i].GetGroup())
 			if err == nil {
 				outcome.Kind, outcome.Locator, outcome.Summary = "success", at, &summaries[i]
+				if len(prints) > 0 {
+					outcome.Print = prints[i]
+				}
 			} else {
 				outcome.Kind, outcome.Reason = "failure", err.Error()
 			}

@@ -2248,10 +2248,14 @@ func (x *Times) GetCancelGrace() int64 {
 }
 
 type Source struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Shuffle       bool                   `protobuf:"varint,1,opt,name=shuffle,proto3" json:"shuffle,omitempty"`
-	Seed          uint64                 `protobuf:"varint,2,opt,name=seed,proto3" json:"seed,omitempty"`
-	Epochs        int64                  `protobuf:"varint,3,opt,name=epochs,proto3" json:"epochs,omitempty"` // 0: endless
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Shuffle bool                   `protobuf:"varint,1,opt,name=shuffle,proto3" json:"shuffle,omitempty"`
+	Seed    uint64                 `protobuf:"varint,2,opt,name=seed,proto3" json:"seed,omitempty"`
+	Epochs  int64                  `protobuf:"varint,3,opt,name=epochs,proto3" json:"epochs,omitempty"` // 0: endless
+	// "" for a table, "keyed": then the segment of Own holds what workers make rows with, and the two below say what of.
+	Kind          string `protobuf:"bytes,120,opt,name=kind,proto3" json:"kind,omitempty"`
+	Rows          int64  `protobuf:"varint,121,opt,name=rows,proto3" json:"rows,omitempty"`
+	Identity      []byte `protobuf:"bytes,122,opt,name=identity,proto3" json:"identity,omitempty"` // 32 bytes: names the content of the rows
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2305,6 +2309,27 @@ func (x *Source) GetEpochs() int64 {
 		return x.Epochs
 	}
 	return 0
+}
+
+func (x *Source) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *Source) GetRows() int64 {
+	if x != nil {
+		return x.Rows
+	}
+	return 0
+}
+
+func (x *Source) GetIdentity() []byte {
+	if x != nil {
+		return x.Identity
+	}
+	return nil
 }
 
 type Owned struct {
@@ -2780,7 +2805,9 @@ type Joined struct {
 	// Receipts of the inventory that mean nothing any more.
 	Void []*Receipt `protobuf:"bytes,12,rep,name=void,proto3" json:"void,omitempty"`
 	// False while a later life of the owner has not learned its base; timeline, next_rollout and announced_version follow.
-	Ready         bool `protobuf:"varint,13,opt,name=ready,proto3" json:"ready,omitempty"`
+	Ready bool `protobuf:"varint,13,opt,name=ready,proto3" json:"ready,omitempty"`
+	// As Source.kind.
+	Source        string `protobuf:"bytes,120,opt,name=source,proto3" json:"source,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2904,6 +2931,13 @@ func (x *Joined) GetReady() bool {
 		return x.Ready
 	}
 	return false
+}
+
+func (x *Joined) GetSource() string {
+	if x != nil {
+		return x.Source
+	}
+	return ""
 }
 
 type Leave struct {
@@ -3755,11 +3789,13 @@ func (x *Report) GetSuccesses() []*Successes {
 
 // Parallel lists, rows [first_rows, first_rows + rows) of a segment each; `segments` counts the frame's descriptors.
 type Successes struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Receipts      *Receipts              `protobuf:"bytes,120,opt,name=receipts,proto3" json:"receipts,omitempty"`
-	Segments      []uint32               `protobuf:"varint,121,rep,packed,name=segments,proto3" json:"segments,omitempty"`
-	FirstRows     []int64                `protobuf:"varint,122,rep,packed,name=first_rows,json=firstRows,proto3" json:"first_rows,omitempty"`
-	Rows          []int64                `protobuf:"varint,123,rep,packed,name=rows,proto3" json:"rows,omitempty"`
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Receipts  *Receipts              `protobuf:"bytes,120,opt,name=receipts,proto3" json:"receipts,omitempty"`
+	Segments  []uint32               `protobuf:"varint,121,rep,packed,name=segments,proto3" json:"segments,omitempty"`
+	FirstRows []int64                `protobuf:"varint,122,rep,packed,name=first_rows,json=firstRows,proto3" json:"first_rows,omitempty"`
+	Rows      []int64                `protobuf:"varint,123,rep,packed,name=rows,proto3" json:"rows,omitempty"`
+	// Keyed sources: 16 bytes of a digest of the prompt's columns and 16 of its values; empty otherwise.
+	Prints        [][]byte `protobuf:"bytes,124,rep,name=prints,proto3" json:"prints,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3822,14 +3858,23 @@ func (x *Successes) GetRows() []int64 {
 	return nil
 }
 
+func (x *Successes) GetPrints() [][]byte {
+	if x != nil {
+		return x.Prints
+	}
+	return nil
+}
+
 type Outcome struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Receipt *Receipt               `protobuf:"bytes,1,opt,name=receipt,proto3" json:"receipt,omitempty"`
 	Kind    string                 `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"` // "success" (between sidecars only), "retry", "failure", "discard"
 	Reason  string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Of a success: where the data is and what is in it.
-	Locator       *Locator `protobuf:"bytes,7,opt,name=locator,proto3" json:"locator,omitempty"`
-	Summary       *Summary `protobuf:"bytes,8,opt,name=summary,proto3" json:"summary,omitempty"`
+	Locator *Locator `protobuf:"bytes,7,opt,name=locator,proto3" json:"locator,omitempty"`
+	Summary *Summary `protobuf:"bytes,8,opt,name=summary,proto3" json:"summary,omitempty"`
+	// As Successes.prints.
+	Print         []byte `protobuf:"bytes,120,opt,name=print,proto3" json:"print,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3895,6 +3940,13 @@ func (x *Outcome) GetLocator() *Locator {
 func (x *Outcome) GetSummary() *Summary {
 	if x != nil {
 		return x.Summary
+	}
+	return nil
+}
+
+func (x *Outcome) GetPrint() []byte {
+	if x != nil {
+		return x.Print
 	}
 	return nil
 }
@@ -7247,11 +7299,14 @@ const file_outrider_proto_rawDesc = "" +
 	"\x05times\x18< \x01(\v2\x12.outrider.v1.TimesR\x05times\"Y\n" +
 	"\x05Times\x12-\n" +
 	"\x12execution_deadline\x18\x01 \x01(\x03R\x11executionDeadline\x12!\n" +
-	"\fcancel_grace\x18\x02 \x01(\x03R\vcancelGrace\"N\n" +
+	"\fcancel_grace\x18\x02 \x01(\x03R\vcancelGrace\"\x92\x01\n" +
 	"\x06Source\x12\x18\n" +
 	"\ashuffle\x18\x01 \x01(\bR\ashuffle\x12\x12\n" +
 	"\x04seed\x18\x02 \x01(\x04R\x04seed\x12\x16\n" +
-	"\x06epochs\x18\x03 \x01(\x03R\x06epochs\"!\n" +
+	"\x06epochs\x18\x03 \x01(\x03R\x06epochs\x12\x12\n" +
+	"\x04kind\x18x \x01(\tR\x04kind\x12\x12\n" +
+	"\x04rows\x18y \x01(\x03R\x04rows\x12\x1a\n" +
+	"\bidentity\x18z \x01(\fR\bidentity\"!\n" +
 	"\x05Owned\x12\x18\n" +
 	"\aaddress\x18\x01 \x01(\tR\aaddress\"\xa7\x03\n" +
 	"\x04Join\x12\"\n" +
@@ -7291,7 +7346,7 @@ const file_outrider_proto_rawDesc = "" +
 	"\areceipt\x18\x01 \x01(\v2\x14.outrider.v1.ReceiptR\areceipt\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\x03R\aversion\x12\x12\n" +
 	"\x04done\x18\x03 \x01(\rR\x04done\x12.\n" +
-	"\aoutcome\x18\x04 \x01(\v2\x14.outrider.v1.OutcomeR\aoutcome\"\xee\x03\n" +
+	"\aoutcome\x18\x04 \x01(\v2\x14.outrider.v1.OutcomeR\aoutcome\"\x86\x04\n" +
 	"\x06Joined\x12\x16\n" +
 	"\x06member\x18\x01 \x01(\rR\x06member\x12\x18\n" +
 	"\asession\x18\x02 \x01(\x06R\asession\x12%\n" +
@@ -7307,7 +7362,8 @@ const file_outrider_proto_rawDesc = "" +
 	" \x01(\v2\x15.outrider.v1.EndpointR\x05table\x12;\n" +
 	"\rtable_segment\x18\v \x01(\v2\x16.outrider.v1.SegmentIdR\ftableSegment\x12(\n" +
 	"\x04void\x18\f \x03(\v2\x14.outrider.v1.ReceiptR\x04void\x12\x14\n" +
-	"\x05ready\x18\r \x01(\bR\x05ready\"\a\n" +
+	"\x05ready\x18\r \x01(\bR\x05ready\x12\x16\n" +
+	"\x06source\x18x \x01(\tR\x06source\"\a\n" +
 	"\x05Leave\"\x1a\n" +
 	"\x06Locate\x12\x10\n" +
 	"\x03run\x18\x01 \x01(\tR\x03run\"#\n" +
@@ -7355,19 +7411,21 @@ const file_outrider_proto_rawDesc = "" +
 	"\asamples\x18\x02 \x01(\rR\asamples\"p\n" +
 	"\x06Report\x120\n" +
 	"\boutcomes\x18\x01 \x03(\v2\x14.outrider.v1.OutcomeR\boutcomes\x124\n" +
-	"\tsuccesses\x18x \x03(\v2\x16.outrider.v1.SuccessesR\tsuccesses\"\x99\x01\n" +
+	"\tsuccesses\x18x \x03(\v2\x16.outrider.v1.SuccessesR\tsuccesses\"\xb1\x01\n" +
 	"\tSuccesses\x121\n" +
 	"\breceipts\x18x \x01(\v2\x15.outrider.v1.ReceiptsR\breceipts\x12\x1e\n" +
 	"\bsegments\x18y \x03(\rB\x02\x10\x01R\bsegments\x12!\n" +
 	"\n" +
 	"first_rows\x18z \x03(\x03B\x02\x10\x01R\tfirstRows\x12\x16\n" +
-	"\x04rows\x18{ \x03(\x03B\x02\x10\x01R\x04rows\"\xd7\x01\n" +
+	"\x04rows\x18{ \x03(\x03B\x02\x10\x01R\x04rows\x12\x16\n" +
+	"\x06prints\x18| \x03(\fR\x06prints\"\xed\x01\n" +
 	"\aOutcome\x12.\n" +
 	"\areceipt\x18\x01 \x01(\v2\x14.outrider.v1.ReceiptR\areceipt\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x16\n" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\x12.\n" +
 	"\alocator\x18\a \x01(\v2\x14.outrider.v1.LocatorR\alocator\x12.\n" +
-	"\asummary\x18\b \x01(\v2\x14.outrider.v1.SummaryR\asummaryJ\x04\b\x04\x10\x05J\x04\b\x05\x10\x06J\x04\b\x06\x10\a\"\x8e\x03\n" +
+	"\asummary\x18\b \x01(\v2\x14.outrider.v1.SummaryR\asummary\x12\x14\n" +
+	"\x05print\x18x \x01(\fR\x05printJ\x04\b\x04\x10\x05J\x04\b\x05\x10\x06J\x04\b\x06\x10\a\"\x8e\x03\n" +
 	"\aSummary\x12\x1c\n" +
 	"\aparents\x18\x01 \x03(\x03B\x02\x10\x01R\aparents\x12\x18\n" +
 	"\x05slots\x18\x02 \x03(\x05B\x02\x10\x01R\x05slots\x12\x1c\n" +

@@ -25,6 +25,7 @@ from outrider.errors import (
     UpdateFailed,
 )
 from outrider.hold import Hold
+from outrider.keyed import Keyed, keyed
 from outrider.lease import Lease, LeasedGroup
 from outrider.packing import Packed
 from outrider.prompt import Prompt
@@ -55,6 +56,7 @@ __all__ = [
     "Error",
     "Group",
     "Hold",
+    "Keyed",
     "Lease",
     "LeasedGroup",
     "Limits",
@@ -83,6 +85,7 @@ __all__ = [
     "Work",
     "Worker",
     "connect",
+    "keyed",
     "own",
     "start",
     "table",

@@ -12,7 +12,7 @@ from outrider import _ray
 from outrider import _wire_pb2 as wire
 from outrider.errors import Conflict, Error, OwnerLost, StartError
 from outrider.run import Run
-from outrider.source import Table
+from outrider.source import Source
 from outrider.start import own_as
 
 log = logging.getLogger("outrider")
@@ -92,7 +92,7 @@ class InActor:
             log.debug("outrider: the owner's actor had ended: %s", error)
 
 
-def start_actor(name: str, run_id: str, token: str, source: Table, config: Any, state: bytes | None) -> Run:
+def start_actor(name: str, run_id: str, token: str, source: Source, config: Any, state: bytes | None) -> Run:
     """Starts the owner's actor and waits until it owns the run.
 
     Raises:

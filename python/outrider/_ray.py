@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import pickle
 import sys
 import warnings
 from pathlib import Path
@@ -74,6 +75,20 @@ def load_handle(data: bytes) -> Any | None:
     from ray import cloudpickle
 
     return cloudpickle.loads(data)
+
+
+def pickled(value: Any) -> bytes:
+    """By value (functions of a script or a notebook, too) where Ray is installed; else by Python's own pickle, by name."""
+    try:
+        from ray import cloudpickle
+    except ImportError:
+        return pickle.dumps(value)
+    return bytes(cloudpickle.dumps(value))
+
+
+def unpickled(data: bytes) -> Any:
+    """What `pickled` gave; either pickle is read by Python's own."""
+    return pickle.loads(data)
 
 
 def logs_directory() -> Path | None:

@@ -198,6 +198,8 @@ class Report:
             columns.segments.extend([number] * len(part))
             columns.first_rows.extend(starts[first:last])
             columns.rows.extend([ends[at] - starts[at] for at in range(first, last)])
+            if part[0].print:
+                columns.prints.extend([work.print for work in part])
             sent += part
             theirs += answers[first:last]
             first = last

@@ -334,14 +334,20 @@ class Times(_message.Message):
     def __init__(self, execution_deadline: _Optional[int] = ..., cancel_grace: _Optional[int] = ...) -> None: ...
 
 class Source(_message.Message):
-    __slots__ = ["shuffle", "seed", "epochs"]
+    __slots__ = ["shuffle", "seed", "epochs", "kind", "rows", "identity"]
     SHUFFLE_FIELD_NUMBER: _ClassVar[int]
     SEED_FIELD_NUMBER: _ClassVar[int]
     EPOCHS_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    ROWS_FIELD_NUMBER: _ClassVar[int]
+    IDENTITY_FIELD_NUMBER: _ClassVar[int]
     shuffle: bool
     seed: int
     epochs: int
-    def __init__(self, shuffle: bool = ..., seed: _Optional[int] = ..., epochs: _Optional[int] = ...) -> None: ...
+    kind: str
+    rows: int
+    identity: bytes
+    def __init__(self, shuffle: bool = ..., seed: _Optional[int] = ..., epochs: _Optional[int] = ..., kind: _Optional[str] = ..., rows: _Optional[int] = ..., identity: _Optional[bytes] = ...) -> None: ...
 
 class Owned(_message.Message):
     __slots__ = ["address"]
@@ -426,7 +432,7 @@ class Held(_message.Message):
     def __init__(self, receipt: _Optional[_Union[Receipt, _Mapping]] = ..., version: _Optional[int] = ..., done: _Optional[int] = ..., outcome: _Optional[_Union[Outcome, _Mapping]] = ...) -> None: ...
 
 class Joined(_message.Message):
-    __slots__ = ["member", "session", "term", "timeline", "next_rollout", "announced_version", "group_size", "batch_groups", "ownership", "table", "table_segment", "void", "ready"]
+    __slots__ = ["member", "session", "term", "timeline", "next_rollout", "announced_version", "group_size", "batch_groups", "ownership", "table", "table_segment", "void", "ready", "source"]
     MEMBER_FIELD_NUMBER: _ClassVar[int]
     SESSION_FIELD_NUMBER: _ClassVar[int]
     TERM_FIELD_NUMBER: _ClassVar[int]
@@ -440,6 +446,7 @@ class Joined(_message.Message):
     TABLE_SEGMENT_FIELD_NUMBER: _ClassVar[int]
     VOID_FIELD_NUMBER: _ClassVar[int]
     READY_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_FIELD_NUMBER: _ClassVar[int]
     member: int
     session: int
     term: Term
@@ -453,7 +460,8 @@ class Joined(_message.Message):
     table_segment: SegmentId
     void: _containers.RepeatedCompositeFieldContainer[Receipt]
     ready: bool
-    def __init__(self, member: _Optional[int] = ..., session: _Optional[int] = ..., term: _Optional[_Union[Term, _Mapping]] = ..., timeline: _Optional[_Union[Timeline, _Mapping]] = ..., next_rollout: _Optional[int] = ..., announced_version: _Optional[int] = ..., group_size: _Optional[int] = ..., batch_groups: _Optional[int] = ..., ownership: _Optional[str] = ..., table: _Optional[_Union[Endpoint, _Mapping]] = ..., table_segment: _Optional[_Union[SegmentId, _Mapping]] = ..., void: _Optional[_Iterable[_Union[Receipt, _Mapping]]] = ..., ready: bool = ...) -> None: ...
+    source: str
+    def __init__(self, member: _Optional[int] = ..., session: _Optional[int] = ..., term: _Optional[_Union[Term, _Mapping]] = ..., timeline: _Optional[_Union[Timeline, _Mapping]] = ..., next_rollout: _Optional[int] = ..., announced_version: _Optional[int] = ..., group_size: _Optional[int] = ..., batch_groups: _Optional[int] = ..., ownership: _Optional[str] = ..., table: _Optional[_Union[Endpoint, _Mapping]] = ..., table_segment: _Optional[_Union[SegmentId, _Mapping]] = ..., void: _Optional[_Iterable[_Union[Receipt, _Mapping]]] = ..., ready: bool = ..., source: _Optional[str] = ...) -> None: ...
 
 class Leave(_message.Message):
     __slots__ = []
@@ -580,30 +588,34 @@ class Report(_message.Message):
     def __init__(self, outcomes: _Optional[_Iterable[_Union[Outcome, _Mapping]]] = ..., successes: _Optional[_Iterable[_Union[Successes, _Mapping]]] = ...) -> None: ...
 
 class Successes(_message.Message):
-    __slots__ = ["receipts", "segments", "first_rows", "rows"]
+    __slots__ = ["receipts", "segments", "first_rows", "rows", "prints"]
     RECEIPTS_FIELD_NUMBER: _ClassVar[int]
     SEGMENTS_FIELD_NUMBER: _ClassVar[int]
     FIRST_ROWS_FIELD_NUMBER: _ClassVar[int]
     ROWS_FIELD_NUMBER: _ClassVar[int]
+    PRINTS_FIELD_NUMBER: _ClassVar[int]
     receipts: Receipts
     segments: _containers.RepeatedScalarFieldContainer[int]
     first_rows: _containers.RepeatedScalarFieldContainer[int]
     rows: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, receipts: _Optional[_Union[Receipts, _Mapping]] = ..., segments: _Optional[_Iterable[int]] = ..., first_rows: _Optional[_Iterable[int]] = ..., rows: _Optional[_Iterable[int]] = ...) -> None: ...
+    prints: _containers.RepeatedScalarFieldContainer[bytes]
+    def __init__(self, receipts: _Optional[_Union[Receipts, _Mapping]] = ..., segments: _Optional[_Iterable[int]] = ..., first_rows: _Optional[_Iterable[int]] = ..., rows: _Optional[_Iterable[int]] = ..., prints: _Optional[_Iterable[bytes]] = ...) -> None: ...
 
 class Outcome(_message.Message):
-    __slots__ = ["receipt", "kind", "reason", "locator", "summary"]
+    __slots__ = ["receipt", "kind", "reason", "locator", "summary", "print"]
     RECEIPT_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
     LOCATOR_FIELD_NUMBER: _ClassVar[int]
     SUMMARY_FIELD_NUMBER: _ClassVar[int]
+    PRINT_FIELD_NUMBER: _ClassVar[int]
     receipt: Receipt
     kind: str
     reason: str
     locator: Locator
     summary: Summary
-    def __init__(self, receipt: _Optional[_Union[Receipt, _Mapping]] = ..., kind: _Optional[str] = ..., reason: _Optional[str] = ..., locator: _Optional[_Union[Locator, _Mapping]] = ..., summary: _Optional[_Union[Summary, _Mapping]] = ...) -> None: ...
+    print: bytes
+    def __init__(self, receipt: _Optional[_Union[Receipt, _Mapping]] = ..., kind: _Optional[str] = ..., reason: _Optional[str] = ..., locator: _Optional[_Union[Locator, _Mapping]] = ..., summary: _Optional[_Union[Summary, _Mapping]] = ..., print: _Optional[bytes] = ...) -> None: ...
 
 class Summary(_message.Message):
     __slots__ = ["parents", "slots", "lengths", "rewards", "aborted", "failed", "tokens", "response_tokens", "has_versions", "min_version", "max_version", "sum_versions", "bytes"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
@@ -13,6 +13,7 @@ from outrider import _wire_pb2 as wire
 from outrider._memory import write_stream
 from outrider.config import count
 from outrider.errors import ConfigError
+from outrider.keyed import Keyed
 
 
 class Table:
@@ -39,6 +40,10 @@ class Table:
         """Writes the rows once, as one Arrow IPC stream in a memfd, which the caller passes on and closes."""
         whole = self.rows.combine_chunks()
         return write_stream(whole.schema, whole.to_batches(), "table")
+
+
+Source: TypeAlias = Table | Keyed
+"""What `outrider.start` and `outrider.own` take."""
 
 
 def table(

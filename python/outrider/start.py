@@ -11,14 +11,15 @@ from outrider import _wire_pb2 as wire
 from outrider._attachment import Attachment, attach
 from outrider.config import Limits, Policy, to_wire
 from outrider.errors import ConfigError
+from outrider.keyed import Keyed
 from outrider.run import Run, Static
-from outrider.source import Table
+from outrider.source import Source, Table
 
 
 def own(
     name: str,
     *,
-    source: Table,
+    source: Source,
     group_size: int,
     batch_groups: int,
     limits: Limits | None = None,
@@ -30,7 +31,7 @@ def own(
 
     Args:
         name: Unique among the runs of a Ray namespace.
-        source: From `outrider.table`.
+        source: From `outrider.table` or `outrider.keyed`.
         group_size: Samples of each prompt group.
         batch_groups: Groups of each batch.
         limits: The four bounds; what is left out is derived.
@@ -53,7 +54,7 @@ def own(
 def start(
     name: str,
     *,
-    source: Table,
+    source: Source,
     group_size: int,
     batch_groups: int,
     limits: Limits | None = None,
@@ -67,7 +68,7 @@ def start(
 
     Args:
         name: Unique among the runs of this Ray namespace.
-        source: From `outrider.table`.
+        source: From `outrider.table` or `outrider.keyed`.
         group_size: Samples of each prompt group.
         batch_groups: Groups of each batch.
         limits: The four bounds; what is left out is derived.
@@ -117,8 +118,10 @@ def configure(
     """
     if not isinstance(name, str) or not name or len(name) > 128 or not name.isprintable() or "/" in name:
         raise ConfigError(f"outrider: name={name!r} cannot name a run; give 1 to 128 printable characters without '/'")
-    if not isinstance(source, Table):
-        raise ConfigError(f"outrider: source={type(source).__name__} is no source; give outrider.table(rows)")
+    if not isinstance(source, (Table, Keyed)):
+        raise ConfigError(
+            f"outrider: source={type(source).__name__} is no source; give outrider.table(rows) or outrider.keyed(length, row)"
+        )
     if state is not None and not isinstance(state, (bytes, bytearray, memoryview)):
         raise ConfigError(f"outrider: state={type(state).__name__} is no state; give the bytes of run.state(R)")
     return to_wire(
@@ -131,7 +134,7 @@ def configure(
     )
 
 
-def own_as(name: str, run_id: str, token: str, source: Table, config: Any, state: bytes | None, recover: bool) -> Run:
+def own_as(name: str, run_id: str, token: str, source: Source, config: Any, state: bytes | None, recover: bool) -> Run:
     """Owns a run of a given identity: a later life of an owner has the same."""
     address: list[str] = []
     attachment: Attachment = attach(run_id, "owner", lambda: address[0])

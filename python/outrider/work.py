@@ -32,7 +32,8 @@ class Work:
         group: Index of the group in the source's endless order.
         attempt: Which reservation of the group this is, from 1.
         execution: Which execution of that reservation, a number of its own over the whole run.
-        row: The prompt's row of the table.
+        row: The prompt's index in its source.
+        print: Digest of the prompt, where this worker has made it; empty otherwise.
         version: Weight version that was announced when the work was dispatched.
         granted: The `Receipts` that it came with: the timeline and the worker session of its own receipt.
     """
@@ -41,10 +42,12 @@ class Work:
         "_cancelled",
         "_done",
         "_ending",
+        "_prompt",
         "attempt",
         "execution",
         "granted",
         "group",
+        "print",
         "row",
         "version",
         "worker",
@@ -63,6 +66,8 @@ class Work:
         self._done = 0  # a bit for each slot whose place is free
         self._ending = False
         self._cancelled = False
+        self._prompt: pa.RecordBatch | None = None
+        self.print = b""
 
     def __repr__(self) -> str:
         return f"<outrider.Work group={self.group} attempt={self.attempt}{' cancelled' if self._cancelled else ''}>"
@@ -86,12 +91,18 @@ class Work:
     @property
     def prompts(self) -> pa.RecordBatch:
         """The pristine prompt, once for each parent slot: `group_size` equal rows, copied, so yours to change."""
-        row = self.worker.prompt_row(self.row)
-        return row.take(pa.array(np.zeros(self.worker.group_size, np.int64)))
+        return self._row().take(pa.array(np.zeros(self.worker.group_size, np.int64)))
 
     def prompt(self, slot: int) -> Prompt:
         """The prompt of one parent slot as a mapping."""
-        return Prompt(self.worker.prompt_row(self.row), self.group, slot, self.attempt, self.version)
+        return Prompt(self._row(), self.group, slot, self.attempt, self.version)
+
+    def made(self, prompt: pa.RecordBatch, digest: bytes) -> None:
+        """The prompt, where it is in no table of the worker's."""
+        self._prompt, self.print = prompt, digest
+
+    def _row(self) -> pa.RecordBatch:
+        return self.worker.prompt_row(self.row) if self._prompt is None else self._prompt
 
     def done(self, slot: int) -> None:
         """Says that a slot's generation has ended (before scoring, say), so that its place is free for other work. Idempotent."""

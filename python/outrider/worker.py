@@ -21,6 +21,7 @@ from outrider._steps import Steps, Wait, awaiting, blocking
 from outrider.config import count
 from outrider.errors import Closed, ConfigError, EndOfRun, Error, kind_of
 from outrider.identity import identify
+from outrider.keyed import Rows
 from outrider.serve import serve
 from outrider.work import Stream, Work
 
@@ -61,6 +62,13 @@ class Worker:
         for fd in others:
             os.close(fd)
         self._table = Segment(table)
+        self._rows: Rows | None = None
+        if self._member.joined.source == "keyed":
+            try:
+                self._rows = Rows(self._table.batches[0].column(0)[0].as_py())
+            except Error:
+                blocking(self._member.leave("this worker"))
+                raise
         self._member.listen(self._on_push, self._on_ended)
 
     async def serve(self, function: Callable[..., Any]) -> None:
@@ -186,7 +194,12 @@ class Worker:
     def _close(self) -> Steps[None]:
         self.closing = True
         yield from self._member.leave("this worker")
+        self._stop_rows()
         self.reporter.stop()
+
+    def _stop_rows(self) -> None:
+        if self._rows is not None:
+            self._rows.stop()
 
     def __enter__(self) -> Worker:
         return self
@@ -243,7 +256,10 @@ class Worker:
             works = [Work(self, receipts, *values) for values in zip(*columns, strict=True)]
             with self._lock:
                 self._works.update((work.execution, work) for work in works)
-            self.inbox.put(works)
+            if self._rows is None:
+                self.inbox.put(works)
+            else:
+                self._rows.make(works, self.inbox.put)
         elif kind == "cancel":
             with self._lock:
                 named = [self._works.get(receipt.execution) for receipt in frame.cancel.receipts]
@@ -258,6 +274,7 @@ class Worker:
         with self._lock:
             self._works.clear()
             idle = self._idle
+        self._stop_rows()
         if idle is not None and not idle.done():
             idle.set_result(None)
         self.inbox.end(error)

@@ -34,7 +34,7 @@ func (r *Runner) cmdOwner(a *args) {
 	c := scheduler.Config{
 		Source: leases.Source{
 			Len: a.number("len", 100), Epochs: a.number("epochs", 0), Shuffle: a.flag("shuffle"), Seed: uint64(a.number("seed", 0)),
-			Identity: [32]byte{byte(a.number("content", 1))},
+			Identity: [32]byte{byte(a.number("content", 1))}, Keyed: a.flag("keyed"),
 		},
 		GroupSize: int(a.number("group-size", 2)), BatchGroups: int(a.number("batch", 2)), Prefetch: prefetch,
 		Limits: scheduler.Limits{

@@ -64,7 +64,7 @@ func (r *Runner) cmdTerminal(a *args) {
 func (r *Runner) outcome(a *args, x scheduler.Assignment) leases.Outcome {
 	o := leases.Outcome{Reason: a.text("reason", ""), Tokens: a.number("tokens", int64(10*r.cfg.GroupSize)), Bytes: a.number("bytes", 100)}
 	o.Kind = map[string]leases.Kind{"success": leases.Success, "retry": leases.Retry, "failure": leases.Failure, "discard": leases.Discard}[a.command]
-	for _, key := range []string{"slots", "parents", "versions", "sum", "aborted", "digest", "handle"} {
+	for _, key := range []string{"slots", "parents", "versions", "sum", "aborted", "digest", "handle", "made", "columns"} {
 		a.used[key] = true
 	}
 	if o.Kind != leases.Success {
@@ -74,6 +74,9 @@ func (r *Runner) outcome(a *args, x scheduler.Assignment) leases.Outcome {
 	o.Digest[0], o.Digest[1] = byte(a.number("digest", 1)), byte(x.Receipt.Execution)
 	if a.text("digest", "") == "0" {
 		o.Digest = [32]byte{}
+	}
+	if r.cfg.Source.Keyed {
+		o.Row.Content[0], o.Row.Schema[0] = byte(a.number("made", x.Row+1)), byte(a.number("columns", 1))
 	}
 	o.Aborted = int(a.number("aborted", 0))
 	o.Parents = append(o.Parents, a.numbers("parents")...)
