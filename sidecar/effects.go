@@ -58,6 +58,7 @@ func (o *owner) carryOut(effects []scheduler.Effect) {
 		case scheduler.Log:
 			o.say(e)
 		case scheduler.Ended:
+			o.answerReports() // before the End, behind which nothing is heard
 			if errors.Is(e.Err, leases.ErrEndOfRun) {
 				o.endWorkers()
 				continue

@@ -43,6 +43,7 @@ type owner struct {
 	publications map[uint64]*publication
 	readies      []func()    // wait until the base is known
 	delayed      []func()    // questions that wait for a commit's rank: speaksOfCommits
+	reported     []func()    // answers to reports, sent after what the reports set going: a trainer may wait for that
 	over         atomic.Bool // the run has ended; read by the Process's loop
 }
 
@@ -149,6 +150,7 @@ func (o *owner) settle() time.Duration {
 		}
 		o.carryOutAll()
 	}
+	o.answerReports()
 	at, ok := o.scheduler.NextTimer()
 	if !ok {
 		return 0

@@ -40,7 +40,8 @@ func (o *owner) event(a *attached, frame *wire.Frame) {
 	case *wire.Frame_SampleDone:
 		reply(nil, o.sampleDone(body.SampleDone))
 	case *wire.Frame_Report:
-		reply(o.report(a, body.Report), nil)
+		answer := o.report(a, body.Report)
+		o.reported = append(o.reported, func() { reply(answer, nil) })
 	case *wire.Frame_Confirm:
 		timeline, err := s.Confirm(a.session, body.Confirm.GetVersion(), []byte(body.Confirm.GetDigest()))
 		reply(&wire.Frame{Body: &wire.Frame_Confirmed{Confirmed: &wire.Confirmed{Timeline: fromTimeline(timeline)}}}, err)
@@ -180,6 +181,15 @@ func (o *owner) sampleDone(done *wire.SampleDone) error {
 		}
 	}
 	return first
+}
+
+// answerReports answers the reports of this round.
+func (o *owner) answerReports() {
+	answers := o.reported
+	o.reported = nil
+	for _, answer := range answers {
+		answer()
+	}
 }
 
 func (o *owner) report(a *attached, report *wire.Report) *wire.Frame {
