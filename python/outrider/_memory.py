@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import fcntl
 import functools
 import mmap
 import os
+from collections.abc import Iterable
 from typing import Any
 
 import pyarrow as pa
@@ -116,7 +119,8 @@ def joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
 def write_stream(schema: pa.Schema, batches: list[pa.RecordBatch], name: str) -> int:
     """Writes record batches once, as an Arrow IPC stream, into a fresh memfd.
 
-    The columns' buffers go to the kernel as they lie; the receiver seals the memfd, so no writable mapping of it is ever made here.
+    The columns' buffers go to the kernel as they lie, and nothing can change them from then on; the receiver takes no memfd without
+    all seals and sets the last of them itself.
 
     Args:
         schema: Of all batches.
@@ -131,8 +135,7 @@ def write_stream(schema: pa.Schema, batches: list[pa.RecordBatch], name: str) ->
     """
     fd = os.memfd_create(f"outrider:{name}", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     try:
-        size = sum(batch.nbytes for batch in batches)
-        if size <= _SMALL:
+        if nbytes(batches) <= _SMALL:
             sink = pa.BufferOutputStream()
             _write(schema, batches, sink)
             _ipc.write(fd, [sink.getvalue()])
@@ -142,6 +145,7 @@ def write_stream(schema: pa.Schema, batches: list[pa.RecordBatch], name: str) ->
             # By path: the descriptor stays ours, and the stream's own is closed before the memfd is sealed.
             with pa.OSFile(f"/proc/self/fd/{fd}", "wb") as file:
                 _write(schema, batches, file)
+        _seal(fd)
     except BaseException:
         os.close(fd)
         raise
@@ -151,6 +155,24 @@ def write_stream(schema: pa.Schema, batches: list[pa.RecordBatch], name: str) ->
 # Below this a stream is put together in memory and written by one call; above, each buffer is written from where it lies, to a
 # boundary of 64 bytes where it can.
 _SMALL = 256 << 10
+
+
+_ADD_SEALS, _SEALS = 1033, 2 | 4 | 8  # F_ADD_SEALS; F_SEAL_SHRINK, F_SEAL_GROW, F_SEAL_WRITE
+
+
+def _seal(fd: int) -> None:
+    """Seals right after the write, which is the cheapest moment.
+
+    The kernel seals what nobody else uses. Fresh pages count as used until the processor that wrote them has done its bookkeeping:
+    here that is done on the spot, a process on another processor would have to wait for all of them.
+    """
+    with contextlib.suppress(OSError):  # whatever is in the way, the receiver refuses with its reason
+        fcntl.fcntl(fd, _ADD_SEALS, _SEALS)
+
+
+def nbytes(batches: Iterable[pa.RecordBatch]) -> int:
+    """Bytes of the batches' columns; of small ones an upper bound, which is cheaper to tell."""
+    return sum(bound if (bound := batch.get_total_buffer_size()) <= _SMALL else batch.nbytes for batch in batches)
 
 
 def _write(schema: pa.Schema, batches: list[pa.RecordBatch], sink: Any) -> None:

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from outrider import _wire_pb2 as wire
 from outrider._channel import DESCRIPTORS, Answer
-from outrider._memory import write_stream
+from outrider._memory import nbytes, write_stream
 from outrider.errors import Error, from_wire, kind_of
 from outrider.sample import Row, kind_of_row, to_batch
 
@@ -65,7 +65,7 @@ class Finished:
     def size(self) -> int:
         """Bytes, about."""
         if self.batch is not None:
-            return int(self.batch.nbytes)
+            return nbytes([self.batch])
         return sum(getattr(value, "nbytes", 64) for row in self.rows for value in row.values())
 
 

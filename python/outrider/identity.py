@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,6 +12,9 @@ import pyarrow as pa
 from outrider.errors import DataError
 
 Integers = npt.NDArray[np.integer]
+
+
+_IDENTITY = {"group", "slot", "trajectory", "part"}
 
 
 def identify(batch: pa.RecordBatch, groups: Sequence[int], group_size: int) -> tuple[pa.RecordBatch, list[int]]:
@@ -30,6 +34,8 @@ def identify(batch: pa.RecordBatch, groups: Sequence[int], group_size: int) -> t
             are not those of these groups in this order.
     """
     have = set(batch.schema.names)
+    if not have & _IDENTITY and batch.num_rows == group_size * len(groups):
+        return _plain(batch, groups, group_size)
     if not {"group", "slot"} <= have and batch.num_rows != group_size * len(groups):
         missing = "group" if "group" not in have else "slot"
         raise DataError(
@@ -59,6 +65,30 @@ def identify(batch: pa.RecordBatch, groups: Sequence[int], group_size: int) -> t
     fields = [pa.field(name, column.type, nullable=False) for name, column in missing_columns.items()]
     schema = pa.schema([*fields, *batch.schema], metadata=batch.schema.metadata)
     return pa.RecordBatch.from_arrays([*missing_columns.values(), *batch.columns], schema=schema), ends
+
+
+def _plain(batch: pa.RecordBatch, groups: Sequence[int], group_size: int) -> tuple[pa.RecordBatch, list[int]]:
+    """`identify` for one row a slot and no identity column at all."""
+    slot, trajectory, part = _slots(len(groups), group_size)
+    group = pa.array(np.repeat(np.asarray(groups, np.int64), group_size))
+    schema = pa.schema([*_FIELDS, *batch.schema], metadata=batch.schema.metadata)
+    made = pa.RecordBatch.from_arrays([group, slot, trajectory, part, *batch.columns], schema=schema)
+    return made, list(range(group_size, batch.num_rows + 1, group_size))
+
+
+_FIELDS = [
+    pa.field("group", pa.int64(), nullable=False),
+    pa.field("slot", pa.int32(), nullable=False),
+    pa.field("trajectory", pa.int64(), nullable=False),
+    pa.field("part", pa.int32(), nullable=False),
+]
+
+
+@functools.lru_cache(maxsize=64)
+def _slots(groups: int, group_size: int) -> tuple[pa.Array, pa.Array, pa.Array]:
+    """The columns slot, trajectory and part of one row a slot; batches share them."""
+    slot = np.tile(np.arange(group_size, dtype=np.int32), groups)
+    return pa.array(slot), pa.array(slot.astype(np.int64)), pa.array(np.zeros(len(slot), np.int32))
 
 
 def _column(batch: pa.RecordBatch, name: str) -> Integers:

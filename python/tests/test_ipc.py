@@ -147,3 +147,17 @@ def test_jax_takes_a_large_view_in_place():
     for view in (group.tokens, group.logprobs):
         taken = jax.dlpack.from_dlpack(view)
         assert taken.unsafe_buffer_pointer() == view.__array_interface__["data"][0]
+
+
+@pytest.mark.parametrize("values", [10, 100_000, 2_000_000])
+def test_what_was_written_cannot_be_changed(values: int) -> None:
+    batch = pa.record_batch({"reward": pa.array(np.zeros(values))})
+    fd = write_stream(batch.schema, [batch], "test")
+    try:
+        for change in (lambda: os.pwrite(fd, b"x", 0), lambda: os.ftruncate(fd, 0), lambda: os.ftruncate(fd, 1 << 30)):
+            with pytest.raises(PermissionError):
+                change()
+        (read,) = Segment(os.dup(fd)).batches
+        assert read.num_rows == values
+    finally:
+        os.close(fd)
