@@ -125,3 +125,18 @@ func TestS5_05_NobodyWaitsForARankThatIsGone(t *testing.T) {
 	answer, _ := worker.answer(stats)
 	require.Zero(t, answer.GetStats_().GetBooks().GetAcknowledged().GetGroups(), "in doubt")
 }
+
+func TestAReportThatUsesTheSourceUpIsAnsweredBeforeTheEnd(t *testing.T) {
+	t.Parallel()
+	config := testConfig()
+	config.Source.Epochs = 1
+	_, address := startOwner(t, config, 2, false)
+	startTrainer(t, address, -1, nil)
+	worker := startWorker(t, address, "engine-0", 64)
+	for range 2 {
+		discard := &wire.Outcome{Receipt: worker.assignment().GetReceipt(), Kind: "discard", Reason: "no signal"}
+		answer := worker.must(&wire.Frame{Member: worker.member, Body: &wire.Frame_Report{Report: &wire.Report{Outcomes: []*wire.Outcome{discard}}}})
+		require.Empty(t, answer.GetReported().GetErrors())
+	}
+	worker.next(func(f *wire.Frame) bool { return f.GetEnd() != nil })
+}

@@ -195,7 +195,8 @@ def life(size: Size, count: int) -> list[Section]:
     rows = list(series.values())
     aims = [
         ("at least 20,000 groups/s batched", rows[0].median >= 20_000),
-        ("at least 3x grpcio, batched", ratio(rows[0], rows[2]) >= 3),
+        ("at least 3x grpcio unary calls, not batched", ratio(rows[0], rows[3]) >= 3),
+        ("at least 3x grpcio batched as Outrider is", ratio(rows[0], rows[2]) >= 3),
         ("at least 3,000 groups/s with a segment each", rows[1].median >= 3_000),
     ]
     return [Section("life of 1 KB groups of 8: reserve, complete, take, admit, commit; three processes", rows, aims)]
