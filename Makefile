@@ -87,6 +87,10 @@ test-ray: wheel ## the package and the examples on a real Ray, with the wheel's 
 .build/race/outrider: go.mod go.sum $(GO_SOURCES)
 	@go build -race -o $@ ./cmd/outrider
 
+.PHONY: simulate
+simulate: ## whole runs with random losses, drawn from seeds; SEEDS=N SEED=FIRST EVENTS=N
+	@go run ./cmd/outrider simulate --seeds $(or $(SEEDS),10000) --seed $(or $(SEED),1) --events $(or $(EVENTS),1000)
+
 # ---- checks ------------------------------------------------------------------------------------------------------
 
 .PHONY: check check-modules check-generated check-layers check-scenarios check-wheel check-lint

@@ -18,7 +18,7 @@ func (s *Scheduler) carries(rollout int64) map[int64]bool {
 	for _, g := range s.ledger.Groups() {
 		switch g.State() {
 		case leases.Executing:
-			m := s.running.byID[s.ledger.Receipt(g).Execution].m
+			m := s.running.find(s.ledger.Receipt(g)).m
 			serves := s.serves(m, version, in)
 			if !m.engine() {
 				serves = announced == version && !sending
@@ -39,7 +39,7 @@ func (s *Scheduler) carryOver(before leases.Timeline) {
 	told := map[leases.Session][]leases.Receipt{}
 	for _, g := range s.ledger.Groups() {
 		r := s.ledger.Receipt(g)
-		if e := s.running.byID[r.Execution]; e != nil && e.group == g {
+		if e := s.running.find(r); e != nil && e.group == g {
 			e.receipt = r
 		}
 		s.carried[r.Execution] = append(known[r.Execution], before)

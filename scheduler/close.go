@@ -122,7 +122,7 @@ func (s *Scheduler) settleAll() {
 	for _, g := range s.ledger.Groups() {
 		switch g.State() {
 		case leases.Executing:
-			s.void(s.running.byID[s.ledger.Receipt(g).Execution])
+			s.void(s.running.find(s.ledger.Receipt(g)))
 			s.abandon(g)
 		case leases.Terminal, leases.Completed:
 			s.takeOut(g)

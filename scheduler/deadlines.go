@@ -100,7 +100,7 @@ func (s *Scheduler) CancelGroups(groups []int64, reason string) (int, error) {
 		if g == nil || g.State() != leases.Executing {
 			continue
 		}
-		if e := s.running.byID[s.ledger.Receipt(g).Execution]; !e.cancelled {
+		if e := s.running.find(s.ledger.Receipt(g)); !e.cancelled {
 			e.cancelled = true
 			asked++
 			s.log(Info, "cancel", "group", id, "worker", e.m.session, "reason", reason)

@@ -48,7 +48,7 @@ func (s *Scheduler) rewind(r int64, tickets []Ticket, then func(RewindReport)) e
 			s.releaseGroup(g)
 			s.unhold(g)
 		case leases.Executing:
-			s.void(s.running.byID[s.ledger.Receipt(g).Execution])
+			s.void(s.running.find(s.ledger.Receipt(g)))
 		}
 		s.stats.Requeued++
 	}

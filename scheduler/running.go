@@ -31,15 +31,26 @@ type running struct {
 	stuck bool
 }
 
+// executionID tells executions apart. The number alone does not: two lives of the owner of which neither knew the other's
+// term may have given the same one, but no worker gets work of both.
+type executionID struct {
+	number uint64
+	worker leases.Session
+}
+
+func identify(r leases.Receipt) executionID { return executionID{r.Execution, r.Worker} }
+
 // runningSet holds all executions, oldest first.
 type runningSet struct {
-	byID        map[uint64]*running
+	byID        map[executionID]*running
 	first, last *running
 	seq         uint64
 	samples     int64 // sum of charged
 	stuck       int64 // sum of charged of those that are stuck
 	live        int   // those whose group is not nil
 }
+
+func (set *runningSet) find(r leases.Receipt) *running { return set.byID[identify(r)] }
 
 func (s *Scheduler) begin(m *member, g *leases.Group, r leases.Receipt) *running {
 	set := &s.running
@@ -51,7 +62,7 @@ func (s *Scheduler) begin(m *member, g *leases.Group, r leases.Receipt) *running
 		set.first = e
 	}
 	set.last = e
-	set.byID[r.Execution] = e
+	set.byID[identify(r)] = e
 	if s.cfg.Times.ExecutionDeadline != Never {
 		s.deadlines.push(e)
 	}
@@ -82,7 +93,7 @@ func (s *Scheduler) end(e *running) {
 	} else {
 		set.last = e.prev
 	}
-	delete(set.byID, e.receipt.Execution)
+	delete(set.byID, identify(e.receipt))
 	e.m.host.running--
 	if e.group != nil {
 		set.live--
@@ -125,7 +136,7 @@ func (s *Scheduler) SampleDone(r leases.Receipt, done int) error {
 		}
 	}
 	r = s.present(r)
-	e := s.running.byID[r.Execution]
+	e := s.running.find(r)
 	if e == nil || e.receipt != r {
 		return fmt.Errorf("%w: %s is not running", leases.ErrStale, r)
 	}
@@ -164,7 +175,7 @@ func (s *Scheduler) Terminal(r leases.Receipt, o leases.Outcome) error {
 }
 
 func (s *Scheduler) terminal(r leases.Receipt, o leases.Outcome) error {
-	e := s.running.byID[r.Execution]
+	e := s.running.find(r)
 	if e != nil && e.receipt != r {
 		e = nil
 	}

@@ -64,7 +64,7 @@ func New(cfg Config) (*Scheduler, error) {
 	}
 	s := &Scheduler{
 		cfg: cfg, term: leases.Term{Session: cfg.Owner}, members: map[leases.Session]*member{}, hosts: map[string]*host{},
-		running: runningSet{byID: map[uint64]*running{}}, carried: map[uint64][]leases.Timeline{}, finals: map[int64]*final{}, cohort: cohort{generation: noGeneration}, buffer: newBuffer(cfg.Policy.Order),
+		running: runningSet{byID: map[executionID]*running{}}, carried: map[uint64][]leases.Timeline{}, finals: map[int64]*final{}, cohort: cohort{generation: noGeneration}, buffer: newBuffer(cfg.Policy.Order),
 	}
 	s.relimit()
 	if cfg.Recover {

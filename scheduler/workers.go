@@ -36,7 +36,7 @@ func (s *Scheduler) attachWorker(m *member, w *WorkerRole) []leases.Receipt {
 // reconcile adopts what a worker runs or has finished, when it still counts.
 func (s *Scheduler) reconcile(m *member, inventory []Held) (void []leases.Receipt) {
 	for _, h := range inventory {
-		e := s.running.byID[h.Receipt.Execution]
+		e := s.running.find(h.Receipt)
 		if e == nil || e.receipt != h.Receipt {
 			if g, err := s.ledger.Lookup(h.Receipt); err == nil && g.State() > leases.Executing {
 				continue // its terminal report arrived before
@@ -89,7 +89,7 @@ func (s *Scheduler) adopt(m *member, h Held) *running {
 	if h.Outcome != nil {
 		s.wrote(m.session, *h.Outcome)
 		s.release(h.Receipt, h.Outcome.Handle)
-	} else if s.running.byID[h.Receipt.Execution] == nil {
+	} else if s.running.find(h.Receipt) == nil {
 		e := s.begin(m, nil, h.Receipt)
 		s.sampleDone(e, min(max(h.Done, 0), s.cfg.GroupSize))
 	}

@@ -1,6 +1,8 @@
 package script
 
 import (
+	"bytes"
+
 	"outrider/leases"
 	"outrider/scheduler"
 )
@@ -28,6 +30,7 @@ func (r *Runner) check() {
 		if !st.Unowned && st.Buffered > st.Limits.Completed+st.Adopted && r.cfg.Limits.Completed > 0 {
 			r.broken("%d groups are buffered or leased, completed=%d", st.Buffered, st.Limits.Completed)
 		}
+		r.count(o).check(st)
 	}
 }
 
@@ -36,15 +39,74 @@ func (r *Runner) checkLease(from *scheduler.Scheduler, lease scheduler.Lease) {
 	bound := r.cfg.Policy.MaxStaleness
 	for i, g := range lease.Groups {
 		if r.released[letGo{from, g.Receipt}] {
-			r.broken("%s is leased, and its data was let go", r.execution(g.Receipt.Execution))
+			r.broken("%s is leased, and its data was let go", r.receipt(g.Receipt))
 		}
 		if bound != scheduler.NoBound && lease.Announced-g.MinVersion > bound {
 			r.broken("group %d is leased %d versions late, the bound is %d", g.Receipt.Group, lease.Announced-g.MinVersion, bound)
+		}
+		if oldest, known := r.oldest[runOf(g.Receipt)]; known && oldest != g.MinVersion {
+			r.broken("group %d is leased as of version %d, its worker reported version %d", g.Receipt.Group, g.MinVersion, oldest)
 		}
 		if i > 0 && lease.Groups[i-1].Receipt.Group >= g.Receipt.Group {
 			r.broken("the groups of %s are not in order", r.admission(lease.Admission))
 		}
 	}
+}
+
+// checkState holds that a state starts a ledger that gives the same state.
+func (r *Runner) checkState(b []byte, rollout int64) {
+	if r.cfg.Unowned {
+		return
+	}
+	l, err := leases.New(leases.Params{Source: r.cfg.Source, GroupSize: r.cfg.GroupSize}, leases.Term{Session: 1}, b)
+	if err != nil {
+		r.broken("the state of rollout %d: %v", rollout, err)
+		return
+	}
+	if again, err := l.State(rollout); err != nil || !bytes.Equal(b, again) {
+		r.broken("the state of rollout %d starts a ledger that gives another: %v", rollout, err)
+	}
+}
+
+// cmdProof holds a trainer's own lineage against the books, between two steps; with over, of a run that has ended.
+func (r *Runner) cmdProof(a *args) {
+	p := r.find(a.word("a trainer"))
+	over := a.flag("over")
+	st := r.owner.Stats()
+	in := map[int64]bool{}
+	for _, s := range p.lineage {
+		for _, g := range s.groups {
+			in[g] = true
+		}
+	}
+	if next, err := r.owner.NextRollout(); err != nil || next != p.at+1 {
+		r.broken("the next rollout is %d (%v), the weights of %s are of rollout %d", next, err, p.name, p.at)
+	}
+	if n := st.Books.Acknowledged.Groups; n != int64(len(in)) {
+		r.broken("%d groups are acknowledged, %d are in the weights of %s", n, len(in), p.name)
+	}
+	if over {
+		if n, all := st.Books.Reserved.Groups, r.cfg.Source.Len*r.cfg.Source.Epochs; n != all || st.Retained > 0 {
+			r.broken("of %d groups %d have left the source and %d have not settled", all, n, st.Retained)
+		}
+	}
+	r.say("%d groups, each once, as the books say", len(in))
+}
+
+// cmdStuck is the verdict over a run in which everybody has done what there was to do: it must have ended. Else it says
+// what waits for what.
+func (r *Runner) cmdStuck(*args) {
+	st := r.owner.Stats()
+	if all := r.cfg.Source.Len * r.cfg.Source.Epochs; st.Books.Reserved.Groups == all && st.Retained == 0 {
+		r.say("over")
+		return
+	}
+	r.broken("stuck: %d takes wait, %d holds stand, %d leases are open", st.WaitingTakes, st.Holds, st.OpenLeases)
+	r.cmdStats(nil)
+	for _, w := range r.owner.WorkerStats() {
+		r.say("%s executes %d of %d samples, %d of them stuck; confirmed %d, current %t", r.session(w.Session), w.Executing, w.Slots, w.Stuck, w.Confirmed, w.Current)
+	}
+	r.say("recovering %t, closing %t, %d trainers, %d of %d engines unconfirmed", st.Recovering, st.Closing, st.Trainers, st.Unconfirmed, st.Engines)
 }
 
 // checkLineage holds that a step trains no group that is in the weights already.

@@ -68,27 +68,34 @@ func (r *Runner) carry(from *scheduler.Scheduler, e scheduler.Effect) string {
 	switch e := e.(type) {
 	case scheduler.Grant:
 		r.granted(e.Assignment)
+		r.checkGrant(from, e)
 		r.send(from, e.Session, e)
 		a := e.Assignment
-		return fmt.Sprintf("grant %s %s: group %d attempt %d row %d version %d", r.session(e.Session), r.execution(a.Receipt.Execution), a.Receipt.Group, a.Receipt.Attempt, a.Row, a.Version)
+		return fmt.Sprintf("grant %s %s: group %d attempt %d row %d version %d", r.session(e.Session), r.receipt(a.Receipt), a.Receipt.Group, a.Receipt.Attempt, a.Row, a.Version)
 	case scheduler.Carried:
+		r.count(from).carried(e.Receipts)
 		r.send(from, e.Session, e)
 		var names []string
 		for _, c := range e.Receipts {
-			names = append(names, r.execution(c.Execution))
+			names = append(names, r.receipt(c))
 		}
 		return fmt.Sprintf("carried %s %s", r.session(e.Session), strings.Join(names, ","))
 	case scheduler.Cancel:
 		r.send(from, e.Session, e)
-		return fmt.Sprintf("cancel %s %s", r.session(e.Session), r.execution(e.Receipt.Execution))
+		return fmt.Sprintf("cancel %s %s", r.session(e.Session), r.receipt(e.Receipt))
 	case scheduler.Release:
-		text := fmt.Sprintf("release %s %s", r.session(e.Holder), r.execution(e.Receipt.Execution))
+		text := fmt.Sprintf("release %s %s", r.session(e.Holder), r.receipt(e.Receipt))
 		if p := r.bySession(e.Holder); p != nil {
+			if p.on == from { // else it keeps what it has, and may bring it again
+				r.released[letGo{from, e.Receipt}] = true
+			}
 			if h := p.holding(e.Receipt.Execution); h != nil && h.Receipt != e.Receipt {
 				text += " (a receipt that was never granted)"
 			}
 		}
-		r.released[letGo{from, e.Receipt}] = true
+		if d, ok := r.count(from).released(e.Handle); ok && r.frees {
+			from.BytesReleased(d.host, d.bytes)
+		}
 		r.send(from, e.Holder, e)
 		return text
 	case scheduler.Append:
@@ -151,6 +158,7 @@ func (r *Runner) told(from *scheduler.Scheduler, e scheduler.Effect) string {
 	case scheduler.Drained:
 		return "drained " + r.session(e.Session)
 	case scheduler.Ended:
+		r.count(from).ended(e.Err)
 		if e.Err == nil {
 			return "ended"
 		}

@@ -38,15 +38,17 @@ func (r *Runner) cmdCancelFrontier(a *args) {
 func (r *Runner) cmdRelease(a *args) { r.result(r.owner.Release(r.findHold(a)), "") }
 
 func (r *Runner) cmdUpdate(a *args) {
-	t := r.ticket()
+	p := r.find(a.word("a session"))
+	t := r.calls(p)
 	mode := scheduler.Mode(a.pick("mode", "drain", "in-flight"))
-	r.owner.BeginUpdate(t, r.find(a.word("a session")).member.Session, a.number("version", 1), mode)
+	r.owner.BeginUpdate(t, p.member.Session, a.number("version", 1), mode)
 	r.waits(t)
 }
 
 func (r *Runner) cmdRebroadcast(a *args) {
-	t := r.ticket()
-	r.owner.Rebroadcast(t, r.find(a.word("a session")).member.Session)
+	p := r.find(a.word("a session"))
+	t := r.calls(p)
+	r.owner.Rebroadcast(t, p.member.Session)
 	r.waits(t)
 }
 
@@ -56,13 +58,13 @@ func (r *Runner) cmdUpdateStatus(a *args) {
 }
 
 func (r *Runner) cmdRecord(a *args) {
-	t := r.ticket()
+	t := r.calls(r.by(a))
 	r.owner.Record(t, r.findHold(a), []byte(a.text("digest", "")))
 	r.waits(t)
 }
 
 func (r *Runner) cmdUndo(a *args) {
-	t := r.ticket()
+	t := r.calls(r.by(a))
 	r.backs[t] = true
 	r.owner.Undo(t, r.findHold(a))
 	r.waits(t)

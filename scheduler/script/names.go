@@ -16,11 +16,21 @@ const (
 	ownerSessions   = 0xe0000000
 )
 
+// run tells executions apart: two lives of the owner that never met may give the same id.
+type run struct {
+	execution uint64
+	worker    leases.Session
+}
+
+func runOf(x leases.Receipt) run { return run{x.Execution, x.Worker} }
+
 // names gives the long ids of a run the short ones of a script, in the order in which they appear: x1 is the first
 // execution, a1 the first admission, h1 the first hold, k1 the first waiting call.
 type names struct {
 	sessions   map[leases.Session]string
 	executions []scheduler.Assignment
+	places     map[run]int    // of executions
+	byID       map[uint64]int // the latest of an id
 	admissions []uint64
 	holds      []scheduler.HoldID
 }
@@ -41,12 +51,18 @@ func (n *names) list(sessions []leases.Session) string {
 }
 
 func (n *names) execution(id uint64) string {
-	for i, a := range n.executions {
-		if a.Receipt.Execution == id {
-			return "x" + strconv.Itoa(i+1)
-		}
+	if i, ok := n.byID[id]; ok {
+		return "x" + strconv.Itoa(i+1)
 	}
 	return strconv.FormatUint(id, 10)
+}
+
+// receipt names the execution of a receipt.
+func (n *names) receipt(x leases.Receipt) string {
+	if i, ok := n.places[runOf(x)]; ok {
+		return "x" + strconv.Itoa(i+1)
+	}
+	return n.execution(x.Execution)
 }
 
 func (n *names) admission(id uint64) string {

@@ -38,7 +38,7 @@ func (r *Runner) runFormer(a *args) {
 func (r *Runner) cut(o *scheduler.Scheduler) {
 	for _, p := range r.procs {
 		if o != nil && p.on == o {
-			p.on, p.inbox = nil, nil
+			p.on, p.inbox, p.words = nil, nil, nil
 		}
 	}
 }
@@ -95,8 +95,22 @@ func (r *Runner) cmdDeliver(a *args) {
 		e := p.inbox[0]
 		p.inbox = p.inbox[1:]
 		r.arrive(p, e)
-		if entry, ok := e.(scheduler.Append); ok && !unsaid && p.on != nil {
-			p.on.Appended(p.member.Session, entry.Entry.Index)
+		if entry, ok := e.(scheduler.Append); ok && p.on != nil {
+			p.words = append(p.words, entry.Entry.Index)
+		}
+		if !unsaid {
+			r.sayWords(p)
+		}
+	}
+}
+
+// sayWords tells the owner of the entries that a trainer's log has.
+func (r *Runner) sayWords(p *process) {
+	words := p.words
+	p.words = nil
+	for _, index := range words {
+		if p.on != nil {
+			p.on.Appended(p.member.Session, index)
 			r.settle()
 		}
 	}
@@ -107,17 +121,17 @@ func (r *Runner) rename(p *process, to leases.Receipt) {
 	if h := p.holding(to.Execution); h != nil {
 		h.Receipt = to
 	}
-	for i := range r.executions {
-		if r.executions[i].Receipt.Execution == to.Execution {
-			r.executions[i].Receipt = to
-		}
+	if i, known := r.places[runOf(to)]; known {
+		r.executions[i].Receipt = to
 	}
 }
 
 // granted gives an execution its short name.
 func (r *Runner) granted(a scheduler.Assignment) {
-	x := a.Receipt.Execution
-	if !slices.ContainsFunc(r.executions, func(o scheduler.Assignment) bool { return o.Receipt.Execution == x }) {
+	if i, known := r.places[runOf(a.Receipt)]; known {
+		r.executions[i] = a // it may have been carried over meanwhile
+	} else {
+		r.places[runOf(a.Receipt)], r.byID[a.Receipt.Execution] = len(r.executions), len(r.executions)
 		r.executions = append(r.executions, a)
 	}
 }
@@ -125,7 +139,7 @@ func (r *Runner) granted(a scheduler.Assignment) {
 // answered keeps the answer to a waiting call, unless the connection that it was made on is cut.
 func (r *Runner) answered(from *scheduler.Scheduler, e scheduler.Answer) {
 	caller := r.callers[e.Ticket]
-	if caller != nil && caller.slow && caller.on != from {
+	if p := caller.p; p != nil && p.slow && (p.on != from || p.connections != caller.connection) {
 		return
 	}
 	if _, twice := r.answers[e.Ticket]; twice || int(e.Ticket) > r.tickets {
@@ -134,7 +148,7 @@ func (r *Runner) answered(from *scheduler.Scheduler, e scheduler.Answer) {
 	r.answers[e.Ticket] = e
 	switch v := e.Value.(type) {
 	case scheduler.Lease:
-		r.holders[v.Admission] = caller
+		r.holders[v.Admission] = caller.p
 		r.checkLease(from, v)
 	case scheduler.LeaseStatus:
 		if v.State == scheduler.LeaseCommitted {

@@ -55,15 +55,16 @@ func (r *Runner) cmdOwner(a *args) {
 	if name := a.text("state", ""); name != "" {
 		c.State = r.checkpoint(name).state
 	}
-	r.cfg = c
+	r.cfg, r.frees = c, a.flag("frees")
 	// Another run: its ids count from the start again.
 	for _, p := range r.procs {
 		p.gone = true
 	}
 	r.former = nil
-	r.executions, r.admissions, r.holds = nil, nil, nil
+	r.executions, r.places, r.byID, r.admissions, r.holds = nil, map[run]int{}, map[uint64]int{}, nil, nil
 	r.admitted = map[uint64][]*process{}
 	r.given, r.pubs = map[uint64]scheduler.Lease{}, map[uint64]scheduler.Publication{}
+	r.accounts, r.grants, r.oldest = map[*scheduler.Scheduler]*account{}, map[granted]leases.Receipt{}, map[run]int64{}
 	r.start()
 }
 
@@ -113,6 +114,7 @@ func (r *Runner) cmdState(a *args) {
 		}
 	}
 	if err == nil {
+		r.checkState(b, at)
 		if a.flag("damaged") {
 			c.state[len(c.state)/2] ^= 1
 		}
@@ -133,7 +135,7 @@ func (r *Runner) checkpoint(name string) checkpoint {
 func (r *Runner) cmdSaved(a *args) { r.result(r.owner.Saved(number(a.word("a rollout"))), "") }
 
 func (r *Runner) cmdRewind(a *args) {
-	t := r.ticket()
+	t := r.calls(r.by(a))
 	r.backs[t] = true
 	r.owner.Rewind(t, number(a.word("a rollout")))
 }

@@ -18,6 +18,8 @@ type process struct {
 	gone   bool // lost; an attached one of the same name is another process
 	// on is the life of the owner that it is connected to, nil when the connection is cut.
 	on *scheduler.Scheduler
+	// connections counts the attachments: an answer to a call of an earlier one is lost.
+	connections int
 	// slow: what the owner sends waits in inbox until the script delivers it, and is lost with the connection.
 	slow  bool
 	inbox []scheduler.Effect
@@ -30,6 +32,7 @@ type process struct {
 	// Trainer.
 	manual  bool // entries wait in queue until the script delivers them
 	queue   []scheduler.Append
+	words   []uint64 // entries that the log has and the owner has not been told of
 	base    []byte
 	log     []scheduler.Entry
 	lineage []step
@@ -59,12 +62,7 @@ func (r *Runner) find(name string) *process {
 }
 
 func (r *Runner) bySession(s leases.Session) *process {
-	for _, p := range r.procs {
-		if p.member.Session == s {
-			return p
-		}
-	}
-	return nil
+	return r.bySessions[s]
 }
 
 // process starts one, with a session of its own.
@@ -73,7 +71,7 @@ func (r *Runner) process(a *args) *process {
 	r.made++
 	p := &process{name: name, at: -1, slow: a.flag("slow"), stop: map[uint64]bool{}}
 	p.member = scheduler.Member{Session: leases.Session(processSessions + r.made), Host: a.text("host", "host1"), Name: name}
-	r.sessions[p.member.Session] = name
+	r.sessions[p.member.Session], r.bySessions[p.member.Session] = name, p
 	r.procs = append(r.procs, p)
 	return p
 }
@@ -89,8 +87,10 @@ func (r *Runner) attach(p *process, lookedUp bool) {
 		t.StateAt, t.Base, t.Log = p.at, p.base, slices.Clone(p.log)
 		p.queue = nil
 	}
-	p.on, p.inbox = r.owner, nil
+	p.connections++
+	p.on, p.inbox, p.words = r.owner, nil, nil
 	w, err := r.owner.Attach(m)
+	r.count(r.owner).attached(p, m.Worker, err)
 	if err != nil {
 		p.on = nil
 		r.result(err, "")
@@ -102,7 +102,7 @@ func (r *Runner) attach(p *process, lookedUp bool) {
 	for _, v := range w.Void {
 		// A finished one is released; one that runs is stopped, and its end reported all the same.
 		p.stop[v.Execution] = true
-		r.say("void %s %s", p.name, r.execution(v.Execution))
+		r.say("void %s %s", p.name, r.receipt(v))
 	}
 	if w.Recovering {
 		r.say("%s waits: the owner has not learned its base", p.name)
@@ -163,9 +163,29 @@ func (r *Runner) cmdReattach(a *args) {
 func (r *Runner) cmdLose(a *args) {
 	p := r.find(a.word("a process"))
 	p.gone = !a.flag("for-a-while")
-	p.on, p.inbox = nil, nil
+	p.on, p.inbox, p.words = nil, nil, nil
+	r.detach(p, "killed")
+}
+
+// detach lets every life of the owner notice that a process's connection has ended.
+func (r *Runner) detach(p *process, reason string) {
 	for _, o := range r.owners() {
-		o.Detach(p.member.Session, "killed")
+		o.Detach(p.member.Session, reason)
+		r.count(o).detached(p.member.Session)
+	}
+}
+
+// cmdSidecar kills the sidecar of a process: its log is gone, the process goes on in a session of its own, with what its
+// weights contain.
+func (r *Runner) cmdSidecar(a *args) {
+	p := r.find(a.word("a process"))
+	r.detach(p, "sidecar killed")
+	r.made++
+	p.on, p.inbox, p.queue, p.words, p.base, p.log = nil, nil, nil, nil, nil, nil
+	p.member.Session = leases.Session(processSessions + r.made)
+	r.sessions[p.member.Session], r.bySessions[p.member.Session] = p.name, p
+	if p.member.Worker != nil {
+		p.held, p.stop = nil, map[uint64]bool{}
 	}
 }
 

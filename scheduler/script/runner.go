@@ -20,11 +20,19 @@ type Runner struct {
 	lives   int
 	now     time.Duration
 	procs   []*process
-	made    int // processes ever, for their sessions
+	// bySessions has every process ever, also under the sessions that it had before.
+	bySessions map[leases.Session]*process
+	made       int // sessions ever given to processes
+	// accounts are kept beside those of each life of the owner, from what can be seen from outside.
+	accounts map[*scheduler.Scheduler]*account
+	// grants has the receipt of every execution that was granted.
+	grants map[granted]leases.Receipt
+	// oldest is the oldest version that the data of an execution used, as its worker reported it.
+	oldest  map[run]int64
 	tickets int
 	answers map[scheduler.Ticket]scheduler.Answer
 	// callers are the processes that a waiting call is answered to; an answer to one whose connection is cut is lost.
-	callers map[scheduler.Ticket]*process
+	callers map[scheduler.Ticket]caller
 	// backs are the calls that put the weights of the trainers back to older ones when they are answered.
 	backs    map[scheduler.Ticket]bool
 	holders  map[uint64]*process // of a lease, by admission
@@ -36,6 +44,7 @@ type Runner struct {
 	// admitted are the processes that admitted, by admission: those that step when the commit is answered.
 	admitted map[uint64][]*process
 	states   map[string]checkpoint
+	frees    bool // hosts have the memory of data back as soon as it is let go
 	quiet    bool // effects are carried out and not shown
 	infos    bool // logs of level Info are shown
 	out      strings.Builder
@@ -44,11 +53,15 @@ type Runner struct {
 // New returns a Runner with nothing in it.
 func New() *Runner {
 	return &Runner{
-		names: names{sessions: map[leases.Session]string{}}, answers: map[scheduler.Ticket]scheduler.Answer{},
+		names: names{sessions: map[leases.Session]string{}, places: map[run]int{}, byID: map[uint64]int{}}, answers: map[scheduler.Ticket]scheduler.Answer{},
+		bySessions: map[leases.Session]*process{}, accounts: map[*scheduler.Scheduler]*account{}, grants: map[granted]leases.Receipt{}, oldest: map[run]int64{},
 		given: map[uint64]scheduler.Lease{}, pubs: map[uint64]scheduler.Publication{}, states: map[string]checkpoint{},
-		admitted: map[uint64][]*process{}, callers: map[scheduler.Ticket]*process{}, holders: map[uint64]*process{}, released: map[letGo]bool{}, backs: map[scheduler.Ticket]bool{},
+		admitted: map[uint64][]*process{}, callers: map[scheduler.Ticket]caller{}, holders: map[uint64]*process{}, released: map[letGo]bool{}, backs: map[scheduler.Ticket]bool{},
 	}
 }
+
+// Line runs one command line and returns what came out.
+func (r *Runner) Line(line string) string { return r.Block([]string{line}) }
 
 // Block runs command lines and returns what came out, a line each. Of several commands each is repeated before its own.
 func (r *Runner) Block(commands []string) (out string) {
@@ -102,10 +115,10 @@ func init() {
 	commands = map[string]func(*Runner, *args){
 		"owner": (*Runner).cmdOwner, "kill-owner": (*Runner).cmdKillOwner, "restart-owner": (*Runner).cmdRestartOwner,
 		"worker": (*Runner).cmdWorker, "trainer": (*Runner).cmdTrainer, "client": (*Runner).cmdClient,
-		"reattach": (*Runner).cmdReattach, "lose": (*Runner).cmdLose, "deliver": (*Runner).cmdDeliver, "drain": (*Runner).cmdDrain,
+		"reattach": (*Runner).cmdReattach, "lose": (*Runner).cmdLose, "deliver": (*Runner).cmdDeliver, "drain": (*Runner).cmdDrain, "sidecar": (*Runner).cmdSidecar,
 		"advance": (*Runner).cmdAdvance, "logs": (*Runner).cmdLogs,
 		"done": (*Runner).cmdDone, "success": (*Runner).cmdTerminal, "retry": (*Runner).cmdTerminal,
-		"failure": (*Runner).cmdTerminal, "discard": (*Runner).cmdTerminal, "confirm": (*Runner).cmdConfirm,
+		"failure": (*Runner).cmdTerminal, "discard": (*Runner).cmdTerminal, "report": (*Runner).cmdReport, "confirm": (*Runner).cmdConfirm,
 		"freed": (*Runner).cmdFreed, "cancel-groups": (*Runner).cmdCancelGroups,
 		"take": (*Runner).cmdTake, "cancel-take": (*Runner).cmdCancelTake, "publish": (*Runner).cmdPublish,
 		"admit": (*Runner).cmdAdmit, "commit": (*Runner).cmdCommit, "rollback": (*Runner).cmdRollback,
@@ -117,7 +130,13 @@ func init() {
 		"state": (*Runner).cmdState, "saved": (*Runner).cmdSaved, "rewind": (*Runner).cmdRewind,
 		"next-rollout": (*Runner).cmdNextRollout, "close": (*Runner).cmdClose, "fatal": (*Runner).cmdFatal,
 		"stats": (*Runner).cmdStats, "books": (*Runner).cmdBooks, "log-copy": (*Runner).cmdLogCopy,
+		"proof": (*Runner).cmdProof, "stuck": (*Runner).cmdStuck,
 	}
+}
+
+// ownerless are the commands that make sense while no owner runs.
+var ownerless = map[string]bool{
+	"owner": true, "restart-owner": true, "lose": true, "sidecar": true, "log-copy": true, "weights": true, "logs": true,
 }
 
 // Commands lists the command words, for a check of their documentation.
@@ -140,7 +159,7 @@ func (r *Runner) run(a *args) {
 	if f == nil {
 		panic(usage("there is no command %q", a.command))
 	}
-	if r.owner == nil && a.command != "owner" && a.command != "restart-owner" && a.command != "lose" && a.command != "log-copy" && a.command != "weights" && a.command != "logs" {
+	if r.owner == nil && !ownerless[a.command] {
 		panic(usage("%s needs an owner", a.command))
 	}
 	f(r, a)
@@ -150,6 +169,29 @@ func (r *Runner) run(a *args) {
 func (r *Runner) ticket() scheduler.Ticket {
 	r.tickets++
 	return scheduler.Ticket(r.tickets)
+}
+
+// caller is a process that makes a waiting call, and the connection that it makes it on.
+type caller struct {
+	p          *process
+	connection int
+}
+
+// calls gives a call of a process a ticket. nil is nobody: its answers are never lost.
+func (r *Runner) calls(p *process) scheduler.Ticket {
+	t := r.ticket()
+	if p != nil {
+		r.callers[t] = caller{p, p.connections}
+	}
+	return t
+}
+
+// by reads who makes a call, when the command says so.
+func (r *Runner) by(a *args) *process {
+	if name := a.text("by", ""); name != "" {
+		return r.find(name)
+	}
+	return nil
 }
 
 func (r *Runner) cmdAdvance(a *args) {

@@ -11,8 +11,7 @@ import (
 
 func (r *Runner) cmdTake(a *args) {
 	p := r.find(a.word("a session"))
-	t := r.ticket()
-	r.callers[t] = p
+	t := r.calls(p)
 	r.owner.Take(t, p.member.Session, a.number("rollout", 0))
 	r.waits(t)
 }
@@ -102,8 +101,7 @@ func (r *Runner) proof(p *process, admission uint64) scheduler.AdmitRequest {
 
 func (r *Runner) cmdCommit(a *args) {
 	admission := r.findAdmission(a.word("an admission"))
-	t := r.ticket()
-	r.callers[t] = r.holders[admission]
+	t := r.calls(r.holders[admission])
 	if name := a.text("by", ""); name != "" {
 		p := r.find(name)
 		r.admits(p, admission)
@@ -127,15 +125,19 @@ func (r *Runner) cmdStatus(a *args) {
 
 func (r *Runner) cmdDiscardGroups(a *args) {
 	admission := r.findAdmission(a.word("an admission"))
-	t := r.ticket()
+	t := r.calls(r.by(a))
 	r.owner.DiscardGroups(t, admission, a.numbers("groups"), a.text("reason", "filtered"))
 	r.waits(t)
 }
 
-// cmdAppended delivers what waits for a manual trainer: into its log, and the word of it to the owner.
+// cmdAppended delivers what waits for a manual trainer: into its log, and the word of it to the owner. A slow one says
+// what its log has and was not said.
 func (r *Runner) cmdAppended(a *args) {
 	p := r.find(a.word("a trainer"))
 	unsaid := a.flag("unsaid") // the log has it, the word was lost on the way
+	if !unsaid {
+		r.sayWords(p)
+	}
 	queue := p.queue
 	p.queue = nil
 	for _, e := range queue {
@@ -211,7 +213,7 @@ func (r *Runner) finishAll() {
 		if h := p.holding(x.Receipt.Execution); h != nil && h.Outcome == nil {
 			o := r.outcome(parseArgs("success"), x)
 			h.Outcome = &o
-			if err := r.owner.Terminal(x.Receipt, o); err != nil {
+			if err := r.terminal(x.Receipt, o); err != nil {
 				p.forget(x.Receipt)
 			}
 			r.settle()

@@ -34,6 +34,7 @@ func (r *Runner) cmdDone(a *args) {
 	n := a.number("n", int64(r.cfg.GroupSize))
 	for _, x := range r.receipts(a) {
 		err := r.owner.SampleDone(x.Receipt, int(n))
+		r.count(r.owner).sampleDone(x.Receipt, int(n), err)
 		r.result(err, "")
 		if p := r.bySession(x.Receipt.Worker); p != nil && err == nil {
 			if h := p.holding(x.Receipt.Execution); h != nil {
@@ -56,7 +57,29 @@ func (r *Runner) cmdTerminal(a *args) {
 		if said {
 			continue // finished, and the owner has not heard of it
 		}
-		r.result(r.owner.Terminal(x.Receipt, o), "")
+		r.result(r.terminal(x.Receipt, o), "")
+		r.settle()
+	}
+}
+
+// terminal reports the end of an execution to the owner that commands go to.
+func (r *Runner) terminal(x leases.Receipt, o leases.Outcome) error {
+	err := r.owner.Terminal(x, o)
+	r.count(r.owner).reported(r.bySession(x.Worker), x, o, err)
+	return err
+}
+
+// cmdReport says what its worker has finished: for the first time when that was unsaid, else again.
+func (r *Runner) cmdReport(a *args) {
+	for _, x := range r.receipts(a) {
+		var h *scheduler.Held
+		if p := r.bySession(x.Receipt.Worker); p != nil {
+			h = p.holding(x.Receipt.Execution)
+		}
+		if h == nil || h.Outcome == nil {
+			panic(usage("%s has not ended, or is released", r.receipt(x.Receipt)))
+		}
+		r.result(r.terminal(h.Receipt, *h.Outcome), "")
 		r.settle()
 	}
 }
@@ -70,7 +93,7 @@ func (r *Runner) outcome(a *args, x scheduler.Assignment) leases.Outcome {
 	if o.Kind != leases.Success {
 		return o
 	}
-	o.Handle = leases.Handle(a.number("handle", int64(x.Receipt.Execution&(1<<40-1))))
+	o.Handle = leases.Handle(a.number("handle", int64(r.places[runOf(x.Receipt)]+1)))
 	o.Digest[0], o.Digest[1] = byte(a.number("digest", 1)), byte(x.Receipt.Execution)
 	if a.text("digest", "") == "0" {
 		o.Digest = [32]byte{}

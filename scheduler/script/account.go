@@ -1,0 +1,213 @@
+package script
+
+import (
+	"errors"
+	"slices"
+
+	"outrider/leases"
+	"outrider/scheduler"
+)
+
+// account recounts what one life of the owner must be charging and keeping, from nothing but what was said to it and what
+// it answered. It knows none of the owner's structures.
+type account struct {
+	r *Runner
+	// charged has the executions that a worker has not ended.
+	charged map[run]charge
+	// kept is the data that was reported and not let go.
+	kept map[leases.Handle]data
+	over bool // this life answers no more
+}
+
+// charge is an execution on its worker's account: work counts until it is proven over.
+type charge struct {
+	receipt leases.Receipt
+	// lines are the timelines that it was granted in, or carried over into.
+	lines   []leases.Timeline
+	samples int64
+}
+
+// is says whether a receipt is of this execution, in a timeline that it went through.
+func (c charge) is(x leases.Receipt) bool {
+	if !slices.Contains(c.lines, x.Timeline) {
+		return false
+	}
+	x.Timeline = c.receipt.Timeline
+	return x == c.receipt
+}
+
+type data struct {
+	host  string
+	bytes int64
+}
+
+func (r *Runner) count(o *scheduler.Scheduler) *account {
+	a := r.accounts[o]
+	if a == nil {
+		a = &account{r: r, charged: map[run]charge{}, kept: map[leases.Handle]data{}}
+		r.accounts[o] = a
+	}
+	return a
+}
+
+func (a *account) granted(x leases.Receipt) {
+	if _, again := a.charged[runOf(x)]; !again {
+		a.charged[runOf(x)] = charge{x, []leases.Timeline{x.Timeline}, int64(a.r.cfg.GroupSize)}
+	}
+}
+
+func (a *account) sampleDone(x leases.Receipt, done int, err error) {
+	c, ok := a.charged[runOf(x)]
+	if ok && err == nil && c.is(x) && a.r.cfg.Policy.Submission == scheduler.BySample {
+		c.samples = min(c.samples, int64(a.r.cfg.GroupSize-done))
+		a.charged[runOf(x)] = c
+	}
+}
+
+// reported is a terminal report with the owner's answer to it.
+func (a *account) reported(p *process, x leases.Receipt, o leases.Outcome, err error) {
+	for _, unheard := range []error{leases.ErrRefused, leases.ErrConflict, leases.ErrNotReady, leases.ErrClosed, leases.ErrReplaced} {
+		if errors.Is(err, unheard) {
+			return
+		}
+	}
+	if a.charged[runOf(x)].is(x) {
+		delete(a.charged, runOf(x))
+	}
+	a.keep(p, x, o)
+}
+
+// carried gives executions other timelines.
+func (a *account) carried(receipts []leases.Receipt) {
+	for _, x := range receipts {
+		if c, ok := a.charged[runOf(x)]; ok {
+			c.lines = append(slices.Clip(c.lines), x.Timeline)
+			a.charged[runOf(x)] = c
+		}
+	}
+}
+
+func (a *account) keep(p *process, x leases.Receipt, o leases.Outcome) {
+	if o.Handle == 0 || p == nil || p.gone {
+		return
+	}
+	a.kept[o.Handle] = data{p.member.Host, o.Bytes}
+	if i, known := a.r.places[runOf(x)]; known {
+		oldest := a.r.executions[i].Version
+		if o.HasVersions {
+			oldest = o.MinVersion
+		}
+		a.r.oldest[runOf(x)] = oldest
+	}
+}
+
+func (a *account) released(h leases.Handle) (data, bool) {
+	d, ok := a.kept[h]
+	delete(a.kept, h)
+	return d, ok
+}
+
+// attached takes a worker's inventory over: what it does not bring, it does not run.
+func (a *account) attached(p *process, w *scheduler.WorkerRole, err error) {
+	if err != nil || w == nil {
+		return
+	}
+	before := a.charged
+	a.charged = map[run]charge{}
+	for id, c := range before {
+		if c.receipt.Worker != p.member.Session {
+			a.charged[id] = c
+		}
+	}
+	for _, h := range w.Inventory {
+		if h.Outcome != nil {
+			a.keep(p, h.Receipt, *h.Outcome)
+			continue
+		}
+		c, known := before[runOf(h.Receipt)]
+		if !known {
+			c = charge{h.Receipt, []leases.Timeline{h.Receipt.Timeline}, int64(a.r.cfg.GroupSize)}
+		}
+		a.charged[runOf(h.Receipt)] = c
+		a.sampleDone(h.Receipt, h.Done, nil)
+	}
+}
+
+func (a *account) detached(session leases.Session) {
+	for id, c := range a.charged {
+		if c.receipt.Worker == session {
+			delete(a.charged, id)
+		}
+	}
+}
+
+func (a *account) ended(err error) {
+	if !errors.Is(err, leases.ErrEndOfRun) {
+		a.over = true
+	}
+}
+
+func (a *account) samples() (n int64) {
+	for _, c := range a.charged {
+		n += c.samples
+	}
+	return n
+}
+
+// check compares the recount with what the owner says.
+func (a *account) check(st scheduler.Stats) {
+	r := a.r
+	if a.over || st.Closing || st.Timeline == (leases.Timeline{}) {
+		return
+	}
+	if n := a.samples(); n != st.ExecutingSamples {
+		r.broken("%d samples are charged, %d are not proven over", st.ExecutingSamples, n)
+	}
+	if st.Unowned {
+		return
+	}
+	if n := int64(len(a.kept)); n != st.Terminal+st.Completed+st.Leased {
+		r.broken("the data of %d groups is kept, %d are terminal, completed or leased", n, st.Terminal+st.Completed+st.Leased)
+	}
+	if !r.frees {
+		return
+	}
+	bytes, most := map[string]int64{}, int64(0)
+	for _, d := range a.kept {
+		bytes[d.host] += d.bytes
+		most = max(most, bytes[d.host])
+	}
+	if most != st.Bytes {
+		r.broken("%d bytes are counted on the fullest host, %d are there", st.Bytes, most)
+	}
+}
+
+// granted is an execution number of one life of the owner, which gives each only once.
+type granted struct {
+	by        *scheduler.Scheduler
+	execution uint64
+}
+
+// checkGrant holds a grant against the bounds, the source, and every grant before it.
+func (r *Runner) checkGrant(from *scheduler.Scheduler, e scheduler.Grant) {
+	x, source := e.Assignment.Receipt, r.cfg.Source
+	if source.Epochs > 0 && x.Group >= source.Len*source.Epochs || !source.Shuffle && e.Assignment.Row != x.Group%source.Len {
+		r.broken("group %d of row %d is not in the source", x.Group, e.Assignment.Row)
+	}
+	key := granted{from, x.Execution}
+	before, again := r.grants[key]
+	if again {
+		if x.Timeline = before.Timeline; before != x { // it may have been carried over
+			r.broken("execution %s is granted for two reservations", r.receipt(x))
+		}
+		r.count(from).granted(e.Assignment.Receipt)
+		return // after a reconnection
+	}
+	r.grants[key] = x
+	a := r.count(from)
+	a.granted(x)
+	st := from.Stats()
+	if n, limit := a.samples()-st.Stuck, st.Limits.Executing; n > limit && !r.cfg.Unowned {
+		r.broken("%s is granted with %d samples charged, executing=%d", r.receipt(x), n, limit)
+	}
+}

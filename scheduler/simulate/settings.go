@@ -1,0 +1,72 @@
+package simulate
+
+import (
+	"fmt"
+	"strings"
+)
+
+// settings are the command that starts a run, and what the world needs to know of it.
+type settings struct {
+	owner     string
+	groupSize int
+	batch     int
+	prefetch  int
+	// pace makes the run wait for weight updates.
+	pace bool
+}
+
+// drawSettings chooses source, limits and policy: small ones, so that every bound is met often.
+func drawSettings(r *random) settings {
+	s := settings{groupSize: r.between(1, 4), batch: r.between(1, 4), prefetch: r.between(0, 1)}
+	var line strings.Builder
+	say := func(format string, v ...any) { fmt.Fprintf(&line, " "+format, v...) }
+	say("len=%d epochs=%d group-size=%d batch=%d prefetch=%d frees", r.between(1, 24), r.between(1, 2), s.groupSize, s.batch, s.prefetch)
+	if r.one(2) {
+		say("shuffle seed=%d", r.pick(9))
+	}
+	least := s.batch * (1 + s.prefetch)
+	completed := 0
+	if r.one(2) {
+		completed = least + r.pick(3)
+		say("completed=%d", completed)
+	}
+	order, pace := choose(r, "fifo", "lifo", "windowed", "freshest"), r.one(4)
+	s.pace = pace
+	if r.one(2) {
+		retained := max(least, completed) + r.pick(4)
+		if completed > 0 && (order == "windowed" || pace) { // a batch may wait for one group while others are complete
+			retained = completed
+		}
+		say("retained=%d", retained)
+	}
+	if r.one(2) {
+		say("executing=%d", s.groupSize+r.pick(6))
+	}
+	if r.one(2) {
+		say("bytes=%d", 4*r.between(1, 99))
+	}
+	say("submission=%s", choose(r, "sample", "group"))
+	say("order=%s", order)
+	if order == "windowed" {
+		say("window=%d", r.pick(10))
+	}
+	if pace {
+		say("pace batches-per-update=%d", r.between(1, 2))
+	}
+	say("last-batch=%s", choose(r, "short", "drop"))
+	if r.one(2) {
+		say("execution-deadline=%d cancel-grace=%d", r.between(2, 7), r.between(1, 3))
+	}
+	say("stale=%s", choose(r, "requeue", "drop"))
+	say("full=%s", choose(r, "block", "evict"))
+	staleness := r.between(-1, 2)
+	if pace {
+		staleness = max(staleness, 0)
+	}
+	say("max-staleness=%d", staleness)
+	say("max-attempts=%d max-failed=1000000", r.between(1, 3))
+	s.owner = "owner" + line.String()
+	return s
+}
+
+func choose(r *random, words ...string) string { return words[r.pick(len(words))] }
