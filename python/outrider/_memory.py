@@ -100,8 +100,42 @@ def read_stream(fd: int) -> list[pa.RecordBatch]:
     Returns:
         The stream's record batches over the mapped memory; nothing is copied.
     """
-    with pa.ipc.open_stream(Mapping(fd).buffer()) as reader:
-        return list(reader)
+    buffer = Mapping(fd).buffer()
+    head, schema = _opened(buffer)
+    if schema is None:
+        with pa.ipc.open_stream(buffer) as reader:
+            return list(reader)
+    source = pa.BufferReader(buffer)
+    source.seek(head)
+    batches = []
+    with contextlib.suppress(EOFError):  # the end marker
+        while True:
+            batches.append(pa.ipc.read_record_batch(pa.ipc.read_message(source), schema))
+    return batches
+
+
+def _opened(buffer: pa.Buffer) -> tuple[int, pa.Schema | None]:
+    """Where a stream's record batches begin, and its schema: None when pyarrow has to read it from the start.
+
+    Segments of one run mostly have one schema, and reading it again costs more than reading a batch.
+    """
+    prefix = buffer[:8].to_pybytes()
+    if prefix[:4] != b"\xff\xff\xff\xff" or len(prefix) < 8:
+        return 0, None
+    head = 8 + int.from_bytes(prefix[4:], "little")
+    return head, _schema(buffer[:head].to_pybytes())
+
+
+@functools.lru_cache(maxsize=64)
+def _schema(message: bytes) -> pa.Schema | None:
+    """The schema of a stream; None when dictionaries follow it, which only a reader of the whole stream puts together."""
+    schema = pa.ipc.read_schema(pa.py_buffer(message))
+    return None if any(_has_dictionary(kind) for kind in schema.types) else schema
+
+
+def _has_dictionary(kind: pa.DataType) -> bool:
+    children = [kind.field(i).type for i in range(kind.num_fields)]
+    return pa.types.is_dictionary(kind) or any(_has_dictionary(child) for child in children)
 
 
 def joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:

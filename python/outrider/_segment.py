@@ -31,6 +31,8 @@ class Segment:
 
     def rows(self, first: int, count: int) -> list[pa.RecordBatch]:
         """Rows [first, first + count) as slices of the segment's batches; shared, not copied."""
+        if self._ends == [count] and first == 0:
+            return [self.batches[0]]
         slices = []
         at = bisect_right(self._ends, first)
         while count > 0:

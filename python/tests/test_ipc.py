@@ -161,3 +161,17 @@ def test_what_was_written_cannot_be_changed(values: int) -> None:
         assert read.num_rows == values
     finally:
         os.close(fd)
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+@pytest.mark.parametrize("dictionary", [False, True])
+def test_streams_are_read_as_pyarrow_reads_them(count: int, dictionary: bool) -> None:
+    words = pa.array(["a", "b", "a"])
+    column = pa.array([[1], [], [2, 3]]) if not dictionary else words.dictionary_encode()
+    batches = [pa.record_batch({"words": words, "column": column}) for _ in range(count)]
+    schema = pa.schema([("words", pa.utf8()), ("column", column.type)], metadata={"k": str(count)})
+    batches = [batch.replace_schema_metadata(schema.metadata) for batch in batches]
+    segment = Segment(write_stream(schema, batches, "test"))
+    assert segment.batches == batches
+    assert all(batch.schema.equals(schema, check_metadata=True) for batch in segment.batches)
+    assert [rows.num_rows for rows in segment.rows(0, 3 * count)] == [3] * count
