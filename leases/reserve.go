@@ -108,6 +108,12 @@ func (l *Ledger) Lookup(r Receipt) (*Group, error) {
 	return g, nil
 }
 
+// Holds reports whether a group's data is what the handle names.
+func (l *Ledger) Holds(group int64, h Handle) bool {
+	g := l.live[group]
+	return g != nil && h != 0 && g.handle == h
+}
+
 // fate says where a group is, for messages.
 func (l *Ledger) fate(id int64, g *Group) string {
 	switch {

@@ -186,6 +186,10 @@ func (s *Scheduler) terminal(r leases.Receipt, o leases.Outcome) error {
 	if refused(err) {
 		return err
 	}
+	if fin.State == 0 && s.ledger.Holds(r.Group, o.Handle) {
+		// A report from before a rewind that carried the group over, and from before this life: its data is what counts here.
+		return nil
+	}
 	if fin.Repeated {
 		if fin.State >= leases.Acknowledged {
 			s.wrote(r.Worker, o)
