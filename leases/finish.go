@@ -23,7 +23,7 @@ func (l *Ledger) Finish(r Receipt, o *Outcome, maxAttempts int) (Finished, error
 	print := o.fingerprint()
 	g, err := l.Lookup(r)
 	if err != nil {
-		if seen, ok := l.outcomes.find(r); ok {
+		if seen, ok := l.outcomes.find(r); ok && seen.state != Free {
 			return l.again(r, print, seen.print, seen.state)
 		}
 		return Finished{}, err
@@ -73,6 +73,10 @@ func (l *Ledger) Finish(r Receipt, o *Outcome, maxAttempts int) (Finished, error
 	l.becomeFailed(g)
 	return Finished{State: Failed}, wrong
 }
+
+// LetGo remembers that a report was refused as stale and its data let go, so that the execution is never adopted by what its worker
+// still holds.
+func (l *Ledger) LetGo(r Receipt, o *Outcome) { l.outcomes.add(r, o.fingerprint(), Free) }
 
 func (l *Ledger) again(r Receipt, print, before uint64, state State) (Finished, error) {
 	if print != before {

@@ -207,6 +207,7 @@ func (s *Scheduler) terminal(r leases.Receipt, o leases.Outcome) error {
 	if fin.State == 0 {
 		s.stats.StaleOutcomes++
 		s.log(Info, "outcome refused as stale", "group", r.Group, "worker", r.Worker, "kind", o.Kind)
+		s.ledger.LetGo(r, &o)
 		s.release(r, o.Handle)
 		s.checkFrontiers()
 		return err
