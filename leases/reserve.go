@@ -62,7 +62,10 @@ func (l *Ledger) Dispatch(g *Group, worker Session) Receipt {
 func (l *Ledger) Adopt(r Receipt, version, newest int64) (*Group, error) {
 	why := ""
 	_, ended := l.outcomes.find(r)
+	again := l.givenAgain(r.Execution)
 	switch {
+	case again && r.Timeline != l.timeline:
+		why = "its number was given again in this life"
 	case ended:
 		why = "it has ended, and its data was let go"
 	case r.Timeline == l.former && l.former != Timeline{} && newest > l.formerVersion:
@@ -94,6 +97,22 @@ func (l *Ledger) Adopt(r Receipt, version, newest int64) (*Group, error) {
 	g.attempt = r.Attempt
 	l.becomeExecuting(g, r.Worker, r.Execution, version)
 	return g, nil
+}
+
+// givenAgain reports whether this life has given the number of an execution. One of a life that it never met may have the same term
+// and so the same number; those numbers that it has not given yet, it will not give.
+func (l *Ledger) givenAgain(execution uint64) bool {
+	counter := execution & (1<<uniqueBits - 1)
+	if execution>>uniqueBits != l.term.Number {
+		return false
+	}
+	if counter <= l.counter {
+		return true
+	}
+	if counter-l.counter < maxAhead {
+		l.counter = counter
+	}
+	return false
 }
 
 // Find returns a live group, nil for one that is not.

@@ -35,7 +35,7 @@ type world struct {
 
 	// Of this life of the owner.
 	data     map[leases.Handle]data
-	known    map[uint64]leases.Handle // by execution
+	known    map[executed]leases.Handle
 	released map[leases.Receipt]bool  // receipts that have been let go
 	granted  map[uint64]time.Duration // by execution
 	overdue  map[uint64]time.Duration // when an execution was cancelled at its deadline
@@ -43,9 +43,15 @@ type world struct {
 	ended    []error
 }
 
+// executed names an execution: lives of the owner that never met may give one number to two workers.
+type executed struct {
+	execution uint64
+	worker    leases.Session
+}
+
 // data is what the owner's process knows of a report's data.
 type data struct {
-	execution uint64
+	execution executed
 	bytes     int64
 	host      string
 }
@@ -121,7 +127,7 @@ func (w *world) own(later bool) {
 	s, err := New(cfg)
 	require.NoError(w.t, err)
 	w.s, w.asked = s, map[Ticket]func(any, error){}
-	w.data, w.known, w.released = map[leases.Handle]data{}, map[uint64]leases.Handle{}, map[leases.Receipt]bool{}
+	w.data, w.known, w.released = map[leases.Handle]data{}, map[executed]leases.Handle{}, map[leases.Receipt]bool{}
 	w.granted, w.overdue = map[uint64]time.Duration{}, map[uint64]time.Duration{}
 	s.Advance(w.now)
 	w.apply()

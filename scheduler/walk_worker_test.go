@@ -92,12 +92,13 @@ func (k *simWorker) register(o leases.Outcome, execution uint64) leases.Outcome 
 	if o.Kind != leases.Success {
 		return o
 	}
-	h, known := w.known[execution]
+	by := executed{execution, k.session}
+	h, known := w.known[by]
 	if !known {
 		w.handles++
 		h = w.handles
-		w.known[execution] = h
-		w.data[h] = data{execution, o.Bytes, k.host}
+		w.known[by] = h
+		w.data[h] = data{by, o.Bytes, k.host}
 	}
 	o.Handle = h
 	return o

@@ -37,7 +37,7 @@ type owner struct {
 	lastTicket   scheduler.Ticket
 	takes        map[takeKey]scheduler.Ticket
 	data         map[leases.Handle]*groupData
-	executions   map[uint64]leases.Handle // of data, by execution
+	executions   map[executionKey]leases.Handle // of data
 	bySegment    map[segmentKey][]leases.Handle
 	lastHandle   leases.Handle
 	publications map[uint64]*publication
@@ -59,9 +59,12 @@ type takeKey struct {
 	rollout int64
 }
 
+// executionKey names an execution for ever: two lives of the owner that never met may give one number to two workers.
+type executionKey struct{ execution, worker uint64 }
+
 // groupData is where a group's rows are and what is in them, for the lease that will name them.
 type groupData struct {
-	execution uint64
+	execution executionKey
 	locator   *wire.Locator
 	summary   *wire.Summary
 	host      string
@@ -107,7 +110,7 @@ func (p *Process) newOwner(own *wire.Own, table *arrowio.Segment) (*owner, error
 		log: p.log.Named("owner").With("run", own.GetRun().GetName()), run: own.GetRun(), cancel: cancel, started: time.Now(),
 		loop: newLoop(), scheduler: decides, source: config.Source,
 		attached: map[leases.Session]*attached{}, tickets: map[scheduler.Ticket]func(any, error){}, takes: map[takeKey]scheduler.Ticket{},
-		data: map[leases.Handle]*groupData{}, executions: map[uint64]leases.Handle{}, bySegment: map[segmentKey][]leases.Handle{}, publications: map[uint64]*publication{},
+		data: map[leases.Handle]*groupData{}, executions: map[executionKey]leases.Handle{}, bySegment: map[segmentKey][]leases.Handle{}, publications: map[uint64]*publication{},
 	}
 	o.server = bridge.NewOwnerServer(own.GetRun().GetToken(), o.accept)
 	if o.address, err = o.server.ServeLocal(listener.Addr().String()); err != nil {
@@ -286,7 +289,7 @@ func (o *owner) outcome(host string, outcome *wire.Outcome) leases.Outcome {
 	if outcome.GetKind() != "success" {
 		return toOutcome(outcome, 0)
 	}
-	execution := outcome.GetReceipt().GetExecution()
+	execution := executionKey{outcome.GetReceipt().GetExecution(), outcome.GetReceipt().GetWorker()}
 	handle, known := o.executions[execution]
 	if !known {
 		o.lastHandle++
