@@ -30,20 +30,20 @@ def _touch(batch: outrider.Batch) -> None:
         float(getattr(group, name)[0])
 
 
-class WriteClock:
-    """Says when this process had written a segment: the sidecar, who is told afterwards, seals it later."""
+class SealClock:
+    """Says when this process had written and sealed a segment; the sidecar is told afterwards."""
 
     def __init__(self) -> None:
         from outrider import _report
 
         self._write = _report.write_stream
-        self.written = 0
+        self.sealed = 0
         """Monotonic ns of the last."""
         _report.write_stream = self._written
 
     def _written(self, *args: Any) -> int:
         fd = self._write(*args)
-        self.written = time.monotonic_ns()
+        self.sealed = time.monotonic_ns()
         return fd
 
 
@@ -52,7 +52,7 @@ class Engine:
     """Has columns; gives them away in one way or another."""
 
     def __init__(self, run: outrider.Run) -> None:
-        self._clock = WriteClock()
+        self._clock = SealClock()
         self._worker = outrider.Worker(run, slots=GROUP_SIZE, engine=False)
         self._works = iter(self._worker.groups())
         self._data: Any = None
@@ -70,19 +70,20 @@ class Engine:
         gc.freeze()
 
     def complete(self) -> tuple[int, int]:
-        """Completes one group with the columns. Monotonic ns: at the start, when they were written."""
+        """Completes one group with the columns. Monotonic ns: at the start, when they were sealed."""
         work = next(self._works)
         cols = self._data
         count = len(cols["reward"])
-        time.sleep(0.02)  # The trainer is to be waiting.
+        time.sleep(0.02)  # The trainer is to be waiting; `put` rests as long.
         start = time.monotonic_ns()
         group = np.full(count, work.group, np.int64)
         slot = (np.arange(count) // (count // GROUP_SIZE)).astype(np.int32)
         assert work.complete(record_batch(cols, group, slot))
-        return start, self._clock.written
+        return start, self._clock.sealed
 
     def put(self, trainer: Any) -> tuple[int, int]:
         """Puts the data into Ray's store and tells the trainer. Monotonic ns: at the start, at the first values."""
+        time.sleep(0.02)  # As long as the other contestants rest.
         start = time.monotonic_ns()
         return start, ray.get(trainer.get.remote([ray.put(self._data)]))
 
@@ -144,16 +145,16 @@ class Handover:
         self._trainer = Trainer.remote(self._run)
 
     def outrider(self, megabytes: float, times: int) -> tuple[list[float], list[float]]:
-        """Milliseconds: columns in the engine to first values of a committed batch in the trainer; written to first values."""
+        """Milliseconds: columns in the engine to first values of a committed batch in the trainer; sealed to first values."""
         ray.get(self._engine.prepare.remote("outrider", megabytes))
-        whole, written = [], []
+        whole, sealed = [], []
         for _ in range(times):
             reading = self._trainer.next.remote()
-            start, wrote = ray.get(self._engine.complete.remote())
+            start, seal = ray.get(self._engine.complete.remote())
             first = ray.get(reading)
             whole.append((first - start) / 1e6)
-            written.append((first - wrote) / 1e6)
-        return whole, written
+            sealed.append((first - seal) / 1e6)
+        return whole, sealed
 
     def steps(self, megabytes: float, times: int) -> list[dict[str, float]]:
         """Milliseconds of each part, by the single calls that `Trainer.next` is made of."""
@@ -161,8 +162,8 @@ class Handover:
         out = []
         for _ in range(times):
             reading = self._trainer.steps.remote()
-            start, wrote = ray.get(self._engine.complete.remote())
-            marks = {"start": start, "written": wrote, **ray.get(reading)}
+            start, seal = ray.get(self._engine.complete.remote())
+            marks = {"start": start, "sealed": seal, **ray.get(reading)}
             names = list(marks)
             parts = {after: (marks[after] - marks[before]) / 1e6 for before, after in pairwise(names)}
             out.append({**parts, "admit to first": (marks["first"] - marks["published"]) / 1e6})
