@@ -91,6 +91,10 @@ test-ray: wheel ## the package and the examples on a real Ray, with the wheel's 
 simulate: ## whole runs with random losses, drawn from seeds; SEEDS=N SEED=FIRST EVENTS=N
 	@go run ./cmd/outrider simulate --seeds $(or $(SEEDS),10000) --seed $(or $(SEED),1) --events $(or $(EVENTS),1000)
 
+.PHONY: broken
+broken: ## takes one guard of the core away at a time and shows which test or seed goes red; ONLY=word
+	@go run ./tools/broken -only "$(ONLY)"
+
 # ---- checks ------------------------------------------------------------------------------------------------------
 
 .PHONY: check check-modules check-generated check-layers check-scenarios check-wheel check-lint

@@ -121,6 +121,7 @@ func (a *account) attached(p *process, w *scheduler.WorkerRole, err error) {
 	}
 	for _, h := range w.Inventory {
 		if h.Outcome != nil {
+			delete(a.r.released, letGo{a.r.owner, h.Receipt}) // the word of that was lost with the connection
 			a.keep(p, h.Receipt, *h.Outcome)
 			continue
 		}
