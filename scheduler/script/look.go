@@ -80,3 +80,14 @@ func (r *Runner) Process(s leases.Session) string { return r.session(s) }
 
 // Refused is what the last command was told, nil when it was not refused.
 func (r *Runner) Refused() error { return r.refused }
+
+// Living are the names of the processes that live, in the order in which they began.
+func (r *Runner) Living() []string {
+	var out []string
+	for _, p := range r.procs {
+		if !p.gone {
+			out = append(out, p.name)
+		}
+	}
+	return out
+}
