@@ -6,7 +6,7 @@
 //	│ Process      │─────────────────────────▶│ owner         │   in the sidecar of the actor that owns the run;
 //	│  members     │◀─────────────────────────│  scheduler    │   the Process there dials it like any other
 //	└──────┬───────┘  Grant, Append, Release  └───────────────┘
-//	       │ fds, same host
+//	       │ fds on the same host, Arrow Flight between hosts (far.go)
 //	other sidecars
 //
 // Two goroutines own all state: the Process's loop owns its members (sessions with an owner, segments, terminal receipts, commit

@@ -1,6 +1,7 @@
 package sidecar
 
 import (
+	"errors"
 	"fmt"
 
 	"outrider/bridge"
@@ -51,13 +52,20 @@ func (p *Process) serveFetcher(conn *bridge.Conn) {
 	}
 }
 
-// fetch gets descriptors of segments from their holder on this host, in the order of ids; the caller closes them.
-// It blocks: never call it from a loop.
+// fetch gets descriptors of segments from their holder, in the order of ids; the caller closes them. A holder that seems to be on
+// this host and cannot be reached here is asked as one on another. It blocks: never call it from a loop.
 func (p *Process) fetch(token string, from *wire.Endpoint, ids []*wire.SegmentId) ([]int, error) {
 	if from.GetHost() != p.host {
-		return nil, bridge.NewError(bridge.Unsupported, fmt.Sprintf(
-			"outrider: session %016x is on another host (%s, this is %s); keep a run's workers and trainers on one host", from.GetSession(), from.GetHost(), p.host))
+		return p.fetchFar(token, from, ids)
 	}
+	fds, err := p.fetchNear(token, from, ids)
+	if errors.Is(err, errUnreachable) && from.GetAddress() != "" {
+		return p.fetchFar(token, from, ids)
+	}
+	return fds, err
+}
+
+func (p *Process) fetchNear(token string, from *wire.Endpoint, ids []*wire.SegmentId) ([]int, error) {
 	peer := p.peers.of(from.GetSocket())
 	peer.mu.Lock()
 	defer peer.mu.Unlock()

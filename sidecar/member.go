@@ -103,6 +103,9 @@ func (m *member) connect(address string, lookedUp bool) {
 		m.trainer.fillJoin(join.GetTrainer())
 	}
 	go func() {
+		if join.GetWorker() != nil {
+			join.Endpoint.Address = m.p.flights.address(routeTo(address))
+		}
 		owner, joined, err := dial(m.stopped, address, join)
 		posted := m.p.loop.post(func() { m.connected(owner, joined, err) })
 		if !posted && owner != nil {

@@ -122,7 +122,7 @@ func (p *Process) newOwner(own *wire.Own, table *arrowio.Segment) (*owner, error
 	p.segments.hold(session, 0, table, 1)
 	o.table = &wire.Joined{
 		Source:       own.GetConfig().GetSource().GetKind(),
-		Table:        &wire.Endpoint{Session: session, Host: p.host, Socket: p.listener.Name()},
+		Table:        &wire.Endpoint{Session: session, Host: p.host, Socket: p.listener.Name(), Address: p.flights.address(own.GetIp())},
 		TableSegment: &wire.SegmentId{Holder: session},
 	}
 	decides.Advance(0)

@@ -1,6 +1,7 @@
 package sidecar
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"sync"
@@ -8,6 +9,9 @@ import (
 	"outrider/bridge"
 	"outrider/bridge/wire"
 )
+
+// errUnreachable: nobody answers at a socket of this host. It stands before the error that says so to a person, and adds no words.
+var errUnreachable = errors.New("")
 
 // peers are the connections to other sidecars of this host, kept from one fetch to the next.
 type peers struct {
@@ -59,7 +63,8 @@ func (p *peer) fetch(token string, ids []*wire.SegmentId) ([]int, error) {
 		answer, fds, err = p.ask(&wire.Frame{Id: 1, Body: &wire.Frame_Fetch{Fetch: &wire.Fetch{Token: token, Segments: ids}}})
 	}
 	if err != nil {
-		return nil, bridge.NewError(bridge.Revoked, fmt.Sprintf("outrider: session %016x, which holds data of this batch, has gone (%v); take the rollout again", ids[0].GetHolder(), err))
+		return nil, fmt.Errorf("%w%w", errUnreachable, bridge.NewError(bridge.Revoked, fmt.Sprintf(
+			"outrider: session %016x, which holds data of this batch, has gone (%v); take the rollout again", ids[0].GetHolder(), err)))
 	}
 	if e := answer.GetError(); e != nil {
 		bridge.CloseDescriptors(fds)

@@ -36,6 +36,7 @@ type Process struct {
 	host     string
 	segments *segments
 	peers    peers
+	flights  *flights
 	end      context.CancelCauseFunc
 
 	loop      *loop
@@ -90,6 +91,8 @@ func run(config Config) error {
 	defer closeLog()
 	p.log = log
 	p.segments = newSegments(log)
+	p.flights = newFlights(log, p.segments)
+	defer p.flights.stop()
 	resetPriority(log)
 
 	p.shim.put(&wire.Frame{Body: &wire.Frame_Ready{Ready: &wire.Ready{

@@ -47,7 +47,10 @@ type shim struct {
 	eof     bool
 }
 
-func startShim(t *testing.T) *shim {
+func startShim(t *testing.T) *shim { return startShimApart(t, 0) }
+
+// startShimApart starts the sidecar in new namespaces of the kinds given.
+func startShimApart(t *testing.T, namespaces uintptr) *shim {
 	t.Helper()
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	require.NoError(t, err)
@@ -59,7 +62,7 @@ func startShim(t *testing.T) *shim {
 	s.cmd.Env = append(os.Environ(), sidecarEnv+"=3", "OUTRIDER_TEST_PARENT="+strconv.Itoa(os.Getpid()),
 		"OUTRIDER_TEST_LOG="+filepath.Join(t.TempDir(), "sidecar.log"), "OUTRIDER_VERIFY=all")
 	s.cmd.Stderr = os.Stderr
-	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Cloneflags: namespaces}
 	require.NoError(t, s.cmd.Start())
 	require.NoError(t, theirs.Close())
 	s.conn, err = bridge.NewConn(pair[0])

@@ -1777,12 +1777,14 @@ func (x *Locator) GetRows() int64 {
 	return 0
 }
 
-// Where a session's sidecar answers on its host: the abstract unix socket "\0" + socket.
+// Where a session's sidecar answers: on its host the abstract unix socket "\0" + socket, elsewhere Arrow Flight at address.
 type Endpoint struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Session       uint64                 `protobuf:"fixed64,1,opt,name=session,proto3" json:"session,omitempty"`
-	Host          string                 `protobuf:"bytes,2,opt,name=host,proto3" json:"host,omitempty"`
-	Socket        string                 `protobuf:"bytes,3,opt,name=socket,proto3" json:"socket,omitempty"`
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Session uint64                 `protobuf:"fixed64,1,opt,name=session,proto3" json:"session,omitempty"`
+	Host    string                 `protobuf:"bytes,2,opt,name=host,proto3" json:"host,omitempty"`
+	Socket  string                 `protobuf:"bytes,3,opt,name=socket,proto3" json:"socket,omitempty"`
+	// host:port of its Flight service, whose ticket is a Locator; empty: it has none, because it makes no segments.
+	Address       string `protobuf:"bytes,4,opt,name=address,proto3" json:"address,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1834,6 +1836,13 @@ func (x *Endpoint) GetHost() string {
 func (x *Endpoint) GetSocket() string {
 	if x != nil {
 		return x.Socket
+	}
+	return ""
+}
+
+func (x *Endpoint) GetAddress() string {
+	if x != nil {
+		return x.Address
 	}
 	return ""
 }
@@ -7253,11 +7262,12 @@ const file_outrider_proto_rawDesc = "" +
 	"\aLocator\x120\n" +
 	"\asegment\x18\x01 \x01(\v2\x16.outrider.v1.SegmentIdR\asegment\x12\x1b\n" +
 	"\tfirst_row\x18\x02 \x01(\x03R\bfirstRow\x12\x12\n" +
-	"\x04rows\x18\x03 \x01(\x03R\x04rows\"P\n" +
+	"\x04rows\x18\x03 \x01(\x03R\x04rows\"j\n" +
 	"\bEndpoint\x12\x18\n" +
 	"\asession\x18\x01 \x01(\x06R\asession\x12\x12\n" +
 	"\x04host\x18\x02 \x01(\tR\x04host\x12\x16\n" +
-	"\x06socket\x18\x03 \x01(\tR\x06socket\"?\n" +
+	"\x06socket\x18\x03 \x01(\tR\x06socket\x12\x18\n" +
+	"\aaddress\x18\x04 \x01(\tR\aaddress\"?\n" +
 	"\x03Run\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\tR\x02id\x12\x14\n" +

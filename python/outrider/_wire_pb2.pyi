@@ -244,14 +244,16 @@ class Locator(_message.Message):
     def __init__(self, segment: _Optional[_Union[SegmentId, _Mapping]] = ..., first_row: _Optional[int] = ..., rows: _Optional[int] = ...) -> None: ...
 
 class Endpoint(_message.Message):
-    __slots__ = ["session", "host", "socket"]
+    __slots__ = ["session", "host", "socket", "address"]
     SESSION_FIELD_NUMBER: _ClassVar[int]
     HOST_FIELD_NUMBER: _ClassVar[int]
     SOCKET_FIELD_NUMBER: _ClassVar[int]
+    ADDRESS_FIELD_NUMBER: _ClassVar[int]
     session: int
     host: str
     socket: str
-    def __init__(self, session: _Optional[int] = ..., host: _Optional[str] = ..., socket: _Optional[str] = ...) -> None: ...
+    address: str
+    def __init__(self, session: _Optional[int] = ..., host: _Optional[str] = ..., socket: _Optional[str] = ..., address: _Optional[str] = ...) -> None: ...
 
 class Run(_message.Message):
     __slots__ = ["name", "id", "token"]

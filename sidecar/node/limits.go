@@ -70,3 +70,17 @@ func temporary() Fact {
 }
 
 func bytesText(n uint64) string { return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30)) }
+
+// UsableMemory is how many bytes this host can give at this moment; 64 GiB where that is not to be learned.
+func UsableMemory() int64 {
+	usable := uint64(64 << 30)
+	if host, err := procfs.NewDefaultFS(); err == nil {
+		if info, err := host.Meminfo(); err == nil && info.MemAvailableBytes != nil {
+			usable = *info.MemAvailableBytes
+		}
+	}
+	if limit, err := memlimit.FromCgroup(); err == nil {
+		usable = min(usable, limit)
+	}
+	return int64(usable)
+}
