@@ -70,6 +70,7 @@ func (s *Scheduler) startClose(err error, cancel bool) {
 		t.fail(s, fmt.Errorf("%w: the run is closing", leases.ErrClosed))
 	}
 	s.takes = nil
+	s.failCredits(fmt.Errorf("%w: the run is closing", leases.ErrClosed))
 	for e := s.running.first; cancel && e != nil; e = e.next {
 		if e.group != nil {
 			s.emit(Cancel{Session: e.m.session, Receipt: e.receipt})

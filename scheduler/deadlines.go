@@ -41,6 +41,10 @@ func (s *Scheduler) expire() {
 	}
 	t := &s.cfg.Times
 	for e := s.deadlines.first; e != nil && s.now >= e.since+t.ExecutionDeadline; e = s.deadlines.first {
+		if e.waitsToWrite() {
+			s.restart(e) // others keep it waiting
+			continue
+		}
 		e.unclock()
 		s.log(Warn, "execution is past its deadline and is cancelled", "group", e.receipt.Group, "worker", e.m.session, "name", e.m.name,
 			"samples", e.charged, "execution_deadline", t.ExecutionDeadline, "cancel_grace", t.CancelGrace)
@@ -54,6 +58,13 @@ func (s *Scheduler) expire() {
 	}
 }
 
+// restart begins an execution's deadline anew.
+func (s *Scheduler) restart(e *running) {
+	e.unclock()
+	e.since = s.clock
+	s.deadlines.push(e)
+}
+
 // stick makes an execution void that its worker did not end when it was told to: its group goes elsewhere, its samples
 // stay charged to the worker until they are proven over. Nothing waits for them: neither a hold, nor the executing bound.
 func (s *Scheduler) stick(e *running) {
@@ -62,6 +73,7 @@ func (s *Scheduler) stick(e *running) {
 		g := e.group
 		e.group = nil
 		s.running.live--
+		s.endCredit(e)
 		s.interrupt(g)
 	}
 	e.stuck = true

@@ -12,6 +12,7 @@ func (s *Scheduler) pump() {
 	case s.ledger != nil:
 		for s.promote() || s.serveTakes() {
 		}
+		s.serveCredits()
 		s.dispatch()
 		s.finishRun()
 	}
@@ -137,14 +138,14 @@ func (s *Scheduler) dispatch() {
 		}
 		g := s.ledger.ReserveNext()
 		r := s.ledger.Dispatch(g, m.session)
-		s.begin(m, g, r)
+		e := s.begin(m, g, r)
 		s.stats.Dispatched++
-		s.emit(Grant{Session: m.session, Assignment: s.assignment(g, r)})
+		s.emit(Grant{Session: m.session, Assignment: s.assignment(e)})
 	}
 }
 
-func (s *Scheduler) assignment(g *leases.Group, r leases.Receipt) Assignment {
-	return Assignment{Receipt: r, Row: s.cfg.Source.Row(g.ID()), GroupSize: s.cfg.GroupSize, Version: g.Charged()}
+func (s *Scheduler) assignment(e *running) Assignment {
+	return Assignment{Receipt: e.receipt, Row: s.cfg.Source.Row(e.group.ID()), GroupSize: s.cfg.GroupSize, Version: e.group.Charged(), Promise: e.promised}
 }
 
 // freest returns the worker with the most free sample slots that may get a group, the earliest attached among equals.
@@ -170,12 +171,11 @@ func (s *Scheduler) eligible(m *member) bool {
 	return m.free() >= int64(s.cfg.GroupSize) || m.charged == m.stuck
 }
 
-// bytesFree reports whether a host has room for what its running groups and one more may write.
+// bytesFree reports whether a host has room for what its running groups and one more may write. New work does not overtake
+// what is finished and waits to be written.
 func (s *Scheduler) bytesFree(h *host) bool {
-	if s.limits.Bytes == 0 || s.cfg.Unowned {
-		return true
-	}
-	return h.written+(h.running+1)*h.largest <= s.limits.Bytes
+	limit := s.bytesLimit(h)
+	return limit == 0 || len(h.credits) == 0 && h.written+h.promised+h.largest <= limit
 }
 
 // starving reports whether a waiting take can be filled by nothing but a group that is yet to be reserved.
@@ -186,8 +186,8 @@ func (s *Scheduler) starving() bool {
 func (s *Scheduler) overdraw(m *member) {
 	s.stats.Overdrawn++
 	if s.stats.Overdrawn == 1 {
-		s.log(Warn, "bytes overdrawn for the oldest group that a waiting take needs; raise bytes", "host", m.host.name,
-			"written", m.host.written, "largest_group", m.host.largest, "bytes", s.limits.Bytes, "batch_groups", s.cfg.BatchGroups)
+		s.log(Warn, "bytes overdrawn for the oldest group that a waiting take or hold needs; raise bytes", "host", m.host.name,
+			"written", m.host.written, "largest_group", m.host.largest, "bytes", s.bytesLimit(m.host), "batch_groups", s.cfg.BatchGroups)
 	}
 }
 

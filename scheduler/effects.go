@@ -17,6 +17,8 @@ type Assignment struct {
 	GroupSize int
 	// Version is the announced weight version at dispatch.
 	Version int64
+	// Promise is how many bytes it may write without asking for Credit; NoPromise: any number.
+	Promise int64
 }
 
 type (

@@ -46,6 +46,9 @@ func (s *Scheduler) acquire(session leases.Session, reason string) (*hold, error
 	h := &hold{id: HoldID(s.term.Number<<40 | uint64(s.nextHold)), session: session, reason: reason, frontier: s.running.seq}
 	s.holds = append(s.holds, h)
 	s.log(Info, "hold", "hold", h.id, "reason", reason, "executing", s.running.live)
+	if s.ledger != nil {
+		s.serveCredits() // what the hold waits for may wait for bytes
+	}
 	return h, nil
 }
 

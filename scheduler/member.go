@@ -7,6 +7,9 @@ type Member struct {
 	Session leases.Session
 	// Host names the machine; byte bounds are per host.
 	Host string
+	// Memory is how many bytes the member's processes may use by the limits of its node or container; 0 when nobody says. Half of it
+	// is the byte bound of a host that is given none.
+	Memory int64
 	// Name is for messages only (actor, pid).
 	Name string
 	// KnownTerm is the highest term the member has seen; zero when it has seen none.

@@ -23,6 +23,7 @@ type member struct {
 	drained  bool // said so
 	// saidStuck is set once it was reported for being mostly stuck, until it is not any more.
 	saidStuck bool
+	credited  uint64 // Scheduler.creditSeq at its last credit
 	// inventory waits for the base of a later life.
 	inventory []Held
 	// confirmed is the version that it confirmed last, in the timeline confirmedIn; zero when it never did.
@@ -50,10 +51,14 @@ func (m *member) engine() bool { return m.worker != nil && m.worker.Engine }
 
 // host is one machine's share of the byte bound.
 type host struct {
-	name             string
-	members          int
-	written, running int64 // bytes; executions that may write
-	largest          int64 // bytes of the largest group seen here
+	name      string
+	members   int
+	memory    int64     // bytes that its processes may use, by the least of their own limits; 0 when nobody says
+	written   int64     // bytes
+	promised  int64     // sum of what the executions here are promised, in bytes
+	overdraws int       // executions that write beyond the bound
+	largest   int64     // bytes of the largest group seen here
+	credits   []*credit // by arrival
 }
 
 func (h *host) wrote(n int64) {
@@ -163,6 +168,9 @@ func (s *Scheduler) join(in Member) *member {
 		}
 		h.members++
 		m.host = h
+	}
+	if in.Memory > 0 && (m.host.memory == 0 || in.Memory < m.host.memory) {
+		m.host.memory = in.Memory
 	}
 	m.name = in.Name
 	return m

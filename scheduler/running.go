@@ -18,6 +18,10 @@ type running struct {
 	charged int64
 	// adopted marks one that a former life, or a former attachment of its worker, began: no bound kept it out.
 	adopted bool
+	// promised is what it may write without asking, in bytes; NoPromise where there is no bound.
+	promised int64
+	// overdraws marks one that was given credit beyond its host's bound.
+	overdraws bool
 	// seq orders executions by when they started here; frontiers compare it.
 	seq        uint64
 	prev, next *running
@@ -55,7 +59,7 @@ func (set *runningSet) find(r leases.Receipt) *running { return set.byID[identif
 func (s *Scheduler) begin(m *member, g *leases.Group, r leases.Receipt) *running {
 	set := &s.running
 	set.seq++
-	e := &running{receipt: r, group: g, m: m, charged: int64(s.cfg.GroupSize), seq: set.seq, prev: set.last, since: s.clock}
+	e := &running{receipt: r, group: g, m: m, charged: int64(s.cfg.GroupSize), promised: s.promise(m.host), seq: set.seq, prev: set.last, since: s.clock}
 	if set.last != nil {
 		set.last.next = e
 	} else {
@@ -68,7 +72,7 @@ func (s *Scheduler) begin(m *member, g *leases.Group, r leases.Receipt) *running
 	}
 	set.samples += e.charged
 	m.charged += e.charged
-	m.host.running++
+	m.host.promised += e.counted()
 	if g != nil {
 		set.live++
 		if s.cfg.Policy.Order == Windowed {
@@ -77,6 +81,9 @@ func (s *Scheduler) begin(m *member, g *leases.Group, r leases.Receipt) *running
 	}
 	return e
 }
+
+// counted is what its host counts as promised to it.
+func (e *running) counted() int64 { return max(0, e.promised) }
 
 // end takes an execution off its worker's account.
 func (s *Scheduler) end(e *running) {
@@ -94,7 +101,11 @@ func (s *Scheduler) end(e *running) {
 		set.last = e.prev
 	}
 	delete(set.byID, identify(e.receipt))
-	e.m.host.running--
+	e.m.host.promised -= e.counted()
+	if e.overdraws {
+		e.m.host.overdraws--
+	}
+	s.endCredit(e)
 	if e.group != nil {
 		set.live--
 	}
@@ -116,6 +127,7 @@ func (s *Scheduler) void(e *running) {
 	if e.group != nil {
 		e.group, e.cancelled = nil, true
 		s.running.live--
+		s.endCredit(e)
 		s.emit(Cancel{Session: e.m.session, Receipt: e.receipt})
 	}
 }

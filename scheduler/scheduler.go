@@ -46,6 +46,7 @@ type Scheduler struct {
 	update      *update
 	replicating []*replication // by log index
 	early       []earlyCall    // waiting calls that came before the base was known
+	creditSeq   uint64         // counts credits
 
 	limits       Limits
 	saidLimits   bool
@@ -135,6 +136,7 @@ func (s *Scheduler) die(err error) {
 	for _, e := range s.early {
 		s.answer(e.ticket, nil, said)
 	}
+	s.failCredits(said)
 	s.takes, s.replicating, s.holds, s.update, s.early = nil, nil, nil, nil, nil
 	s.dead = said
 	s.emit(Ended{Err: err})

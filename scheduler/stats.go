@@ -22,6 +22,8 @@ type Stats struct {
 	Books                                       leases.Books
 	Workers, Engines, Unconfirmed, Trainers     int
 	OpenLeases, WaitingTakes, Holds             int
+	// WaitingCredits counts the producers that wait for bytes.
+	WaitingCredits int
 	// Counters over this life of the owner.
 	// Stuck counts samples that their workers did not end when told to, Resting the groups that wait before they go out
 	// again, because their executions were lost one after the other.
@@ -41,8 +43,13 @@ func (s *Scheduler) Stats() Stats {
 	out.ExecutingSamples, out.WaitingTakes, out.Holds = s.running.samples, len(s.takes), len(s.holds)
 	out.Stuck = s.running.stuck
 	out.Workers, out.Trainers = len(s.workers), len(s.cohort.ranks)
+	fullest := -1.0
 	for _, h := range s.hosts {
-		out.Bytes = max(out.Bytes, h.written)
+		limit := s.bytesLimit(h)
+		if share := float64(h.written) / float64(max(1, limit)); share > fullest || share == fullest && limit > out.Limits.Bytes {
+			fullest, out.Bytes, out.Limits.Bytes = share, h.written, limit
+		}
+		out.WaitingCredits += len(h.credits)
 	}
 	if s.ledger == nil {
 		return out

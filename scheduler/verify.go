@@ -16,10 +16,11 @@ func (s *Scheduler) Verify() error {
 	}
 	samples, dispatched, live := int64(0), int64(0), 0
 	charged, stuck := map[*member]int64{}, map[*member]int64{}
-	allStuck := int64(0)
+	promised, allStuck := map[*host]int64{}, int64(0)
 	for e := s.running.first; e != nil; e = e.next {
 		samples += e.charged
 		charged[e.m] += e.charged
+		promised[e.m.host] += e.counted()
 		if e.stuck {
 			stuck[e.m] += e.charged
 			allStuck += e.charged
@@ -51,6 +52,11 @@ func (s *Scheduler) Verify() error {
 	}
 	if n := s.ledger.Count(leases.Executing); n != int64(live) {
 		return fmt.Errorf("scheduler: %d groups are EXECUTING, %d executions have one", n, live)
+	}
+	for _, h := range s.hosts {
+		if h.promised != promised[h] {
+			return fmt.Errorf("scheduler: host %s has promised %d bytes, recounted %d", h.name, h.promised, promised[h])
+		}
 	}
 	for _, m := range s.workers {
 		if err := m.holding.verify(m.session); err != nil {

@@ -93,7 +93,9 @@ func (j *job) cutRank(r *simRank) {
 	r.attached, r.box, r.words = false, nil, nil
 	if r.rank == 0 {
 		for t := range j.w.asked {
-			j.w.asked[t] = nil
+			if !j.w.credits[t] {
+				j.w.asked[t] = nil
+			}
 		}
 	}
 }

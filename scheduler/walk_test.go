@@ -39,6 +39,8 @@ type world struct {
 	released map[leases.Receipt]bool  // receipts that have been let go
 	granted  map[uint64]time.Duration // by execution
 	overdue  map[uint64]time.Duration // when an execution was cancelled at its deadline
+	credits  map[Ticket]bool          // the calls of workers
+	later    []func()                 // what was waited for has been answered
 	calm     bool                     // no more faults: the run is to end
 	ended    []error
 }
@@ -126,7 +128,7 @@ func (w *world) own(later bool) {
 	cfg.Owner, cfg.Recover = w.session(), later
 	s, err := New(cfg)
 	require.NoError(w.t, err)
-	w.s, w.asked = s, map[Ticket]func(any, error){}
+	w.s, w.asked, w.credits = s, map[Ticket]func(any, error){}, map[Ticket]bool{}
 	w.data, w.known, w.released = map[leases.Handle]data{}, map[executed]leases.Handle{}, map[leases.Receipt]bool{}
 	w.granted, w.overdue = map[uint64]time.Duration{}, map[uint64]time.Duration{}
 	s.Advance(w.now)
@@ -151,6 +153,15 @@ func (w *world) apply() {
 		}
 	}
 	w.check()
+}
+
+// catchUp does what the answers to waiting calls let go on.
+func (w *world) catchUp() {
+	for len(w.later) > 0 {
+		next := w.later[0]
+		w.later = w.later[1:]
+		next()
+	}
 }
 
 func (w *world) effect(e Effect) {
@@ -262,6 +273,8 @@ func (w *world) checkTimes() {
 		since, ours := w.granted[e.receipt.Execution]
 		cancelled, overdue := w.overdue[e.receipt.Execution]
 		switch {
+		case e.waitsToWrite(): // its time begins anew when it may
+			w.granted[e.receipt.Execution] = w.now
 		case e.group == nil || e.adopted: // adopted work begins its time anew
 		case overdue:
 			require.Less(w.t, w.now-cancelled, times.CancelGrace, "group %d waits for a worker that does not end it", e.receipt.Group)
@@ -313,6 +326,7 @@ func isAttached(k *simWorker) bool { return k.attached }
 
 // act does one thing that can happen in a run.
 func (w *world) act() {
+	defer w.catchUp()
 	switch a := w.pick(100, "action"); {
 	case a < 25:
 		w.job.step()
@@ -418,6 +432,7 @@ func (w *world) finish() {
 		w.now += time.Second
 		w.s.Advance(w.now)
 		w.apply()
+		w.catchUp()
 	}
 	w.job.deliver(1 << 20)
 	var report CloseReport

@@ -30,6 +30,9 @@ type simWorker struct {
 type simRun struct {
 	Held
 	cancelled bool
+	promise   int64
+	// asked is the life of the owner that was asked for credit; nil when none has been, or the connection was cut since.
+	asked *Scheduler
 }
 
 func (w *world) addWorker() {
@@ -47,7 +50,12 @@ func (k *simWorker) inbox(e Effect) {
 }
 
 // cut ends the connection: what was sent and not read is lost.
-func (k *simWorker) cut() { k.attached, k.box = false, nil }
+func (k *simWorker) cut() {
+	k.attached, k.box = false, nil
+	for _, r := range k.runs {
+		r.asked = nil
+	}
+}
 
 func (k *simWorker) lose() {
 	k.w.trace("worker %s is cut off", k.session)
@@ -127,7 +135,7 @@ func (k *simWorker) deliver(n int) {
 		case Grant:
 			require.Equal(k.w.t, k.session, e.Assignment.Receipt.Worker)
 			if !k.knows(e.Assignment.Receipt) {
-				k.runs = append(k.runs, &simRun{Held: Held{Receipt: e.Assignment.Receipt, Version: e.Assignment.Version}})
+				k.runs = append(k.runs, &simRun{Held: Held{Receipt: e.Assignment.Receipt, Version: e.Assignment.Version}, promise: e.Assignment.Promise})
 			}
 		case Carried:
 			for _, run := range slices.Concat(k.runs, k.holds) {
@@ -166,6 +174,9 @@ func (k *simWorker) sampleDone(r *simRun, done int) {
 // finish ends one execution and reports it.
 func (k *simWorker) finish(r *simRun) {
 	w := k.w
+	if r.asked == w.s {
+		return
+	}
 	o := &leases.Outcome{Kind: leases.Success, Bytes: int64(1 + w.pick(90, "size")), Tokens: 5, Digest: [32]byte{byte(r.Receipt.Group), byte(r.Receipt.Execution), 1}}
 	for slot := range w.cfg.GroupSize {
 		o.Slots = append(o.Slots, int32(slot))
@@ -186,6 +197,33 @@ func (k *simWorker) finish(r *simRun) {
 	case !w.calm && kind == 5:
 		o.Aborted = 1
 	}
+	if o.Kind != leases.Success || r.promise == NoPromise || o.Bytes <= r.promise {
+		k.report(r, o)
+		return
+	}
+	r.asked = w.s
+	w.trace("worker %s asks for %d bytes for %s", k.session, o.Bytes, r.Receipt)
+	w.ask(func(t Ticket) {
+		w.credits[t] = true
+		w.s.Credit(t, []leases.Receipt{r.Receipt}, []int64{o.Bytes})
+	}, func(_ any, err error) {
+		if r.asked != w.s || !slices.Contains(k.runs, r) {
+			return
+		}
+		if err != nil {
+			o = &leases.Outcome{Kind: leases.Retry, Reason: err.Error()}
+		}
+		w.later = append(w.later, func() {
+			if slices.Contains(k.runs, r) {
+				k.report(r, o)
+			}
+		})
+	})
+	w.catchUp()
+}
+
+func (k *simWorker) report(r *simRun, o *leases.Outcome) {
+	w := k.w
 	r.Outcome = o
 	k.runs = slices.DeleteFunc(k.runs, func(h *simRun) bool { return h == r })
 	k.holds = append(k.holds, r)

@@ -123,7 +123,7 @@ func (s *Scheduler) grantAgain(m *member, inventory []Held) {
 			s.checkDrained(m)
 		default:
 			if !has[e.receipt.Execution] {
-				s.emit(Grant{Session: m.session, Assignment: s.assignment(e.group, e.receipt)})
+				s.emit(Grant{Session: m.session, Assignment: s.assignment(e)})
 			}
 			if e.cancelled {
 				s.emit(Cancel{Session: m.session, Receipt: e.receipt})
@@ -157,6 +157,7 @@ func (s *Scheduler) Drain(session leases.Session) error {
 		return fmt.Errorf("%w: session %s is no attached worker", leases.ErrUnknown, session)
 	}
 	m.draining = true
+	s.serveCredits() // what it waits to write is all that keeps it
 	s.checkDrained(m)
 	return nil
 }

@@ -99,7 +99,11 @@ func (b *batches) grant(e scheduler.Grant) {
 	b.see(e.Session)
 	receipt := e.Assignment.Receipt
 	grants := b.grants[e.Session]
-	if len(grants) == 0 || toTimeline(grants[len(grants)-1].GetReceipts().GetTimeline()) != receipt.Timeline {
+	// One grant has promises for all of its executions, or for none.
+	unlike := func(grant *wire.Grant) bool {
+		return (len(grant.GetPromises()) > 0) != (e.Assignment.Promise != scheduler.NoPromise)
+	}
+	if len(grants) == 0 || unlike(grants[len(grants)-1]) || toTimeline(grants[len(grants)-1].GetReceipts().GetTimeline()) != receipt.Timeline {
 		grants = append(grants, &wire.Grant{Receipts: &wire.Receipts{Timeline: fromTimeline(receipt.Timeline), Worker: uint64(receipt.Worker)}})
 		b.grants[e.Session] = grants
 	}
@@ -110,6 +114,9 @@ func (b *batches) grant(e scheduler.Grant) {
 	packed.Executions = append(packed.Executions, receipt.Execution)
 	grant.Rows = append(grant.Rows, e.Assignment.Row)
 	grant.Versions = append(grant.Versions, e.Assignment.Version)
+	if e.Assignment.Promise != scheduler.NoPromise {
+		grant.Promises = append(grant.Promises, e.Assignment.Promise)
+	}
 }
 
 func (o *owner) release(b *batches, e scheduler.Release) {

@@ -13,6 +13,7 @@ import (
 
 	"outrider/bridge"
 	"outrider/bridge/wire"
+	"outrider/sidecar/node"
 )
 
 // ownerTimeout is how long a member looks for a lost owner before its questions fail. Ray itself needs up to 65 s to see that a node
@@ -78,7 +79,7 @@ func (p *Process) join(frame *wire.Frame, join *wire.Join) {
 	m.stopped, m.stop = context.WithCancel(context.Background())
 	m.retry = backoff.NewExponentialBackOff(backoff.WithInitialInterval(50*time.Millisecond), backoff.WithMaxInterval(2*time.Second), backoff.WithMaxElapsedTime(0))
 	join.Session = m.session
-	join.Endpoint = &wire.Endpoint{Session: m.session, Host: p.host, Socket: p.listener.Name()}
+	join.Endpoint = &wire.Endpoint{Session: m.session, Host: p.host, Socket: p.listener.Name(), Memory: uint64(node.Memory())}
 	switch {
 	case join.GetWorker() != nil:
 		m.work = newWork()

@@ -243,7 +243,7 @@ func (o *owner) attach(a *attached, id uint64) {
 // member translates a Join, with what a worker still holds.
 func (o *owner) member(join *wire.Join) scheduler.Member {
 	m := scheduler.Member{
-		Session: leases.Session(join.GetSession()), Host: join.GetEndpoint().GetHost(), Name: join.GetName(),
+		Session: leases.Session(join.GetSession()), Host: join.GetEndpoint().GetHost(), Name: join.GetName(), Memory: int64(join.GetEndpoint().GetMemory()),
 		KnownTerm: toTerm(join.GetKnownTerm()), LookedUp: join.GetLookedUp(),
 	}
 	switch worker, trainer := join.GetWorker(), join.GetTrainer(); {

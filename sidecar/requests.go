@@ -42,6 +42,8 @@ func (o *owner) event(a *attached, frame *wire.Frame) {
 	case *wire.Frame_Report:
 		answer := o.report(a, body.Report)
 		o.reported = append(o.reported, func() { reply(answer, nil) })
+	case *wire.Frame_Credit:
+		o.credit(body.Credit, reply)
 	case *wire.Frame_Confirm:
 		timeline, err := s.Confirm(a.session, body.Confirm.GetVersion(), []byte(body.Confirm.GetDigest()))
 		reply(&wire.Frame{Body: &wire.Frame_Confirmed{Confirmed: &wire.Confirmed{Timeline: fromTimeline(timeline)}}}, err)
@@ -190,6 +192,20 @@ func (o *owner) answerReports() {
 	for _, answer := range answers {
 		answer()
 	}
+}
+
+// credit asks for leave to write; a list that cannot be read is refused.
+func (o *owner) credit(credit *wire.Credit, reply reply) {
+	packed, err := toReceipts(credit.GetReceipts())
+	if err != nil {
+		reply(nil, err)
+		return
+	}
+	receipts := make([]leases.Receipt, len(packed))
+	for i := range packed {
+		receipts[i] = toReceipt(&packed[i])
+	}
+	o.scheduler.Credit(o.ticket(func(_ any, err error) { reply(nil, err) }), receipts, credit.GetBytes())
 }
 
 func (o *owner) report(a *attached, report *wire.Report) *wire.Frame {

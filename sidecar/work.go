@@ -31,7 +31,8 @@ func (w *work) fillJoin(join *wire.Join) {
 // granted takes note of assignments and passes them on. A receipt that is here already was granted again after a reconnection.
 func (m *member) granted(grant *wire.Grant) {
 	receipts, err := toReceipts(grant.GetReceipts())
-	if err != nil || len(grant.GetRows()) != len(receipts) || len(grant.GetVersions()) != len(receipts) {
+	promises := grant.GetPromises()
+	if err != nil || len(promises) > 0 && len(promises) != len(receipts) || len(grant.GetRows()) != len(receipts) || len(grant.GetVersions()) != len(receipts) {
 		m.p.log.Error("grant of uneven lists dropped", "error", err)
 		return
 	}
@@ -48,6 +49,9 @@ func (m *member) granted(grant *wire.Grant) {
 		packed.Executions = append(packed.Executions, receipt.GetExecution())
 		fresh.Rows = append(fresh.Rows, grant.GetRows()[i])
 		fresh.Versions = append(fresh.Versions, grant.GetVersions()[i])
+		if len(promises) > 0 {
+			fresh.Promises = append(fresh.Promises, promises[i])
+		}
 	}
 	if len(fresh.GetRows()) == 0 {
 		return

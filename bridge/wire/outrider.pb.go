@@ -67,6 +67,7 @@ type Frame struct {
 	//	*Frame_Drain
 	//	*Frame_Release
 	//	*Frame_Carried
+	//	*Frame_Credit
 	//	*Frame_CancelGroups
 	//	*Frame_GroupsCancelled
 	//	*Frame_Take
@@ -413,6 +414,15 @@ func (x *Frame) GetCarried() *Carried {
 	if x != nil {
 		if x, ok := x.Body.(*Frame_Carried); ok {
 			return x.Carried
+		}
+	}
+	return nil
+}
+
+func (x *Frame) GetCredit() *Credit {
+	if x != nil {
+		if x, ok := x.Body.(*Frame_Credit); ok {
+			return x.Credit
 		}
 	}
 	return nil
@@ -875,6 +885,10 @@ type Frame_Carried struct {
 	Carried *Carried `protobuf:"bytes,49,opt,name=carried,proto3,oneof"`
 }
 
+type Frame_Credit struct {
+	Credit *Credit `protobuf:"bytes,135,opt,name=credit,proto3,oneof"`
+}
+
 type Frame_CancelGroups struct {
 	CancelGroups *CancelGroups `protobuf:"bytes,130,opt,name=cancel_groups,json=cancelGroups,proto3,oneof"`
 }
@@ -1084,6 +1098,8 @@ func (*Frame_Drain) isFrame_Body() {}
 func (*Frame_Release) isFrame_Body() {}
 
 func (*Frame_Carried) isFrame_Body() {}
+
+func (*Frame_Credit) isFrame_Body() {}
 
 func (*Frame_CancelGroups) isFrame_Body() {}
 
@@ -1784,7 +1800,9 @@ type Endpoint struct {
 	Host    string                 `protobuf:"bytes,2,opt,name=host,proto3" json:"host,omitempty"`
 	Socket  string                 `protobuf:"bytes,3,opt,name=socket,proto3" json:"socket,omitempty"`
 	// host:port of its Flight service, whose ticket is a Locator; empty: it has none, because it makes no segments.
-	Address       string `protobuf:"bytes,4,opt,name=address,proto3" json:"address,omitempty"`
+	Address string `protobuf:"bytes,4,opt,name=address,proto3" json:"address,omitempty"`
+	// In a Join only: bytes that processes here may use, by the container's limit or the node's memory. 0: unknown.
+	Memory        uint64 `protobuf:"varint,70,opt,name=memory,proto3" json:"memory,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1845,6 +1863,13 @@ func (x *Endpoint) GetAddress() string {
 		return x.Address
 	}
 	return ""
+}
+
+func (x *Endpoint) GetMemory() uint64 {
+	if x != nil {
+		return x.Memory
+	}
+	return 0
 }
 
 // What identifies a run; whoever has it may join.
@@ -3401,10 +3426,12 @@ func (x *Receipts) GetExecutions() []uint64 {
 
 // Parallel lists: `rows` of the table and the `versions` that were announced when the groups were dispatched.
 type Grant struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Receipts      *Receipts              `protobuf:"bytes,120,opt,name=receipts,proto3" json:"receipts,omitempty"`
-	Rows          []int64                `protobuf:"varint,121,rep,packed,name=rows,proto3" json:"rows,omitempty"`
-	Versions      []int64                `protobuf:"varint,122,rep,packed,name=versions,proto3" json:"versions,omitempty"`
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Receipts *Receipts              `protobuf:"bytes,120,opt,name=receipts,proto3" json:"receipts,omitempty"`
+	Rows     []int64                `protobuf:"varint,121,rep,packed,name=rows,proto3" json:"rows,omitempty"`
+	Versions []int64                `protobuf:"varint,122,rep,packed,name=versions,proto3" json:"versions,omitempty"`
+	// Bytes that each may write without asking (Credit). Absent: any number.
+	Promises      []int64 `protobuf:"varint,123,rep,packed,name=promises,proto3" json:"promises,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3460,6 +3487,13 @@ func (x *Grant) GetVersions() []int64 {
 	return nil
 }
 
+func (x *Grant) GetPromises() []int64 {
+	if x != nil {
+		return x.Promises
+	}
+	return nil
+}
+
 // A rewind left these executions alive: they go by these receipts from here on, which differ from the granted ones in the timeline.
 type Carried struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -3505,6 +3539,60 @@ func (x *Carried) GetReceipts() *Receipts {
 	return nil
 }
 
+// Asks for leave to write more for some executions of one worker than each was promised; they are reported together. Answered by Done when
+// their host has room. Nothing has been written before.
+type Credit struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Receipts      *Receipts              `protobuf:"bytes,1,opt,name=receipts,proto3" json:"receipts,omitempty"`
+	Bytes         []int64                `protobuf:"varint,2,rep,packed,name=bytes,proto3" json:"bytes,omitempty"` // for each execution
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Credit) Reset() {
+	*x = Credit{}
+	mi := &file_outrider_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Credit) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Credit) ProtoMessage() {}
+
+func (x *Credit) ProtoReflect() protoreflect.Message {
+	mi := &file_outrider_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Credit.ProtoReflect.Descriptor instead.
+func (*Credit) Descriptor() ([]byte, []int) {
+	return file_outrider_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *Credit) GetReceipts() *Receipts {
+	if x != nil {
+		return x.Receipts
+	}
+	return nil
+}
+
+func (x *Credit) GetBytes() []int64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return nil
+}
+
 type Cancel struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Receipts      []*Receipt             `protobuf:"bytes,1,rep,name=receipts,proto3" json:"receipts,omitempty"`
@@ -3514,7 +3602,7 @@ type Cancel struct {
 
 func (x *Cancel) Reset() {
 	*x = Cancel{}
-	mi := &file_outrider_proto_msgTypes[36]
+	mi := &file_outrider_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3526,7 +3614,7 @@ func (x *Cancel) String() string {
 func (*Cancel) ProtoMessage() {}
 
 func (x *Cancel) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[36]
+	mi := &file_outrider_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3539,7 +3627,7 @@ func (x *Cancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancel.ProtoReflect.Descriptor instead.
 func (*Cancel) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{36}
+	return file_outrider_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Cancel) GetReceipts() []*Receipt {
@@ -3560,7 +3648,7 @@ type CancelGroups struct {
 
 func (x *CancelGroups) Reset() {
 	*x = CancelGroups{}
-	mi := &file_outrider_proto_msgTypes[37]
+	mi := &file_outrider_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3572,7 +3660,7 @@ func (x *CancelGroups) String() string {
 func (*CancelGroups) ProtoMessage() {}
 
 func (x *CancelGroups) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[37]
+	mi := &file_outrider_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3585,7 +3673,7 @@ func (x *CancelGroups) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelGroups.ProtoReflect.Descriptor instead.
 func (*CancelGroups) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{37}
+	return file_outrider_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *CancelGroups) GetGroups() []int64 {
@@ -3611,7 +3699,7 @@ type GroupsCancelled struct {
 
 func (x *GroupsCancelled) Reset() {
 	*x = GroupsCancelled{}
-	mi := &file_outrider_proto_msgTypes[38]
+	mi := &file_outrider_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3623,7 +3711,7 @@ func (x *GroupsCancelled) String() string {
 func (*GroupsCancelled) ProtoMessage() {}
 
 func (x *GroupsCancelled) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[38]
+	mi := &file_outrider_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3636,7 +3724,7 @@ func (x *GroupsCancelled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GroupsCancelled.ProtoReflect.Descriptor instead.
 func (*GroupsCancelled) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{38}
+	return file_outrider_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *GroupsCancelled) GetAsked() int64 {
@@ -3655,7 +3743,7 @@ type SampleDone struct {
 
 func (x *SampleDone) Reset() {
 	*x = SampleDone{}
-	mi := &file_outrider_proto_msgTypes[39]
+	mi := &file_outrider_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3667,7 +3755,7 @@ func (x *SampleDone) String() string {
 func (*SampleDone) ProtoMessage() {}
 
 func (x *SampleDone) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[39]
+	mi := &file_outrider_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3680,7 +3768,7 @@ func (x *SampleDone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SampleDone.ProtoReflect.Descriptor instead.
 func (*SampleDone) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{39}
+	return file_outrider_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *SampleDone) GetCounts() []*SampleCount {
@@ -3700,7 +3788,7 @@ type SampleCount struct {
 
 func (x *SampleCount) Reset() {
 	*x = SampleCount{}
-	mi := &file_outrider_proto_msgTypes[40]
+	mi := &file_outrider_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3712,7 +3800,7 @@ func (x *SampleCount) String() string {
 func (*SampleCount) ProtoMessage() {}
 
 func (x *SampleCount) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[40]
+	mi := &file_outrider_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3725,7 +3813,7 @@ func (x *SampleCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SampleCount.ProtoReflect.Descriptor instead.
 func (*SampleCount) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{40}
+	return file_outrider_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *SampleCount) GetReceipt() *Receipt {
@@ -3754,7 +3842,7 @@ type Report struct {
 
 func (x *Report) Reset() {
 	*x = Report{}
-	mi := &file_outrider_proto_msgTypes[41]
+	mi := &file_outrider_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3766,7 +3854,7 @@ func (x *Report) String() string {
 func (*Report) ProtoMessage() {}
 
 func (x *Report) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[41]
+	mi := &file_outrider_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3779,7 +3867,7 @@ func (x *Report) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Report.ProtoReflect.Descriptor instead.
 func (*Report) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{41}
+	return file_outrider_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Report) GetOutcomes() []*Outcome {
@@ -3811,7 +3899,7 @@ type Successes struct {
 
 func (x *Successes) Reset() {
 	*x = Successes{}
-	mi := &file_outrider_proto_msgTypes[42]
+	mi := &file_outrider_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3823,7 +3911,7 @@ func (x *Successes) String() string {
 func (*Successes) ProtoMessage() {}
 
 func (x *Successes) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[42]
+	mi := &file_outrider_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3836,7 +3924,7 @@ func (x *Successes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Successes.ProtoReflect.Descriptor instead.
 func (*Successes) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{42}
+	return file_outrider_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Successes) GetReceipts() *Receipts {
@@ -3890,7 +3978,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_outrider_proto_msgTypes[43]
+	mi := &file_outrider_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3902,7 +3990,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[43]
+	mi := &file_outrider_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3915,7 +4003,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{43}
+	return file_outrider_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Outcome) GetReceipt() *Receipt {
@@ -3982,7 +4070,7 @@ type Summary struct {
 
 func (x *Summary) Reset() {
 	*x = Summary{}
-	mi := &file_outrider_proto_msgTypes[44]
+	mi := &file_outrider_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3994,7 +4082,7 @@ func (x *Summary) String() string {
 func (*Summary) ProtoMessage() {}
 
 func (x *Summary) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[44]
+	mi := &file_outrider_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4007,7 +4095,7 @@ func (x *Summary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Summary.ProtoReflect.Descriptor instead.
 func (*Summary) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{44}
+	return file_outrider_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Summary) GetParents() []int64 {
@@ -4112,7 +4200,7 @@ type Reported struct {
 
 func (x *Reported) Reset() {
 	*x = Reported{}
-	mi := &file_outrider_proto_msgTypes[45]
+	mi := &file_outrider_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4124,7 +4212,7 @@ func (x *Reported) String() string {
 func (*Reported) ProtoMessage() {}
 
 func (x *Reported) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[45]
+	mi := &file_outrider_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4137,7 +4225,7 @@ func (x *Reported) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reported.ProtoReflect.Descriptor instead.
 func (*Reported) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{45}
+	return file_outrider_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Reported) GetErrors() []*Error {
@@ -4164,7 +4252,7 @@ type Confirm struct {
 
 func (x *Confirm) Reset() {
 	*x = Confirm{}
-	mi := &file_outrider_proto_msgTypes[46]
+	mi := &file_outrider_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4176,7 +4264,7 @@ func (x *Confirm) String() string {
 func (*Confirm) ProtoMessage() {}
 
 func (x *Confirm) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[46]
+	mi := &file_outrider_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4189,7 +4277,7 @@ func (x *Confirm) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Confirm.ProtoReflect.Descriptor instead.
 func (*Confirm) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{46}
+	return file_outrider_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Confirm) GetVersion() int64 {
@@ -4216,7 +4304,7 @@ type Confirmed struct {
 
 func (x *Confirmed) Reset() {
 	*x = Confirmed{}
-	mi := &file_outrider_proto_msgTypes[47]
+	mi := &file_outrider_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4228,7 +4316,7 @@ func (x *Confirmed) String() string {
 func (*Confirmed) ProtoMessage() {}
 
 func (x *Confirmed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[47]
+	mi := &file_outrider_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4241,7 +4329,7 @@ func (x *Confirmed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Confirmed.ProtoReflect.Descriptor instead.
 func (*Confirmed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{47}
+	return file_outrider_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Confirmed) GetTimeline() *Timeline {
@@ -4259,7 +4347,7 @@ type Drain struct {
 
 func (x *Drain) Reset() {
 	*x = Drain{}
-	mi := &file_outrider_proto_msgTypes[48]
+	mi := &file_outrider_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4271,7 +4359,7 @@ func (x *Drain) String() string {
 func (*Drain) ProtoMessage() {}
 
 func (x *Drain) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[48]
+	mi := &file_outrider_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4284,7 +4372,7 @@ func (x *Drain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drain.ProtoReflect.Descriptor instead.
 func (*Drain) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{48}
+	return file_outrider_proto_rawDescGZIP(), []int{49}
 }
 
 // Owner to holder: nobody needs what these executions made. A segment goes with the last execution that has rows in it.
@@ -4297,7 +4385,7 @@ type Release struct {
 
 func (x *Release) Reset() {
 	*x = Release{}
-	mi := &file_outrider_proto_msgTypes[49]
+	mi := &file_outrider_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4309,7 +4397,7 @@ func (x *Release) String() string {
 func (*Release) ProtoMessage() {}
 
 func (x *Release) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[49]
+	mi := &file_outrider_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4322,7 +4410,7 @@ func (x *Release) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Release.ProtoReflect.Descriptor instead.
 func (*Release) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{49}
+	return file_outrider_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Release) GetExecutions() []uint64 {
@@ -4343,7 +4431,7 @@ type Take struct {
 
 func (x *Take) Reset() {
 	*x = Take{}
-	mi := &file_outrider_proto_msgTypes[50]
+	mi := &file_outrider_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4355,7 +4443,7 @@ func (x *Take) String() string {
 func (*Take) ProtoMessage() {}
 
 func (x *Take) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[50]
+	mi := &file_outrider_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4368,7 +4456,7 @@ func (x *Take) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Take.ProtoReflect.Descriptor instead.
 func (*Take) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{50}
+	return file_outrider_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Take) GetRollout() int64 {
@@ -4396,7 +4484,7 @@ type Alone struct {
 
 func (x *Alone) Reset() {
 	*x = Alone{}
-	mi := &file_outrider_proto_msgTypes[51]
+	mi := &file_outrider_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4408,7 +4496,7 @@ func (x *Alone) String() string {
 func (*Alone) ProtoMessage() {}
 
 func (x *Alone) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[51]
+	mi := &file_outrider_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4421,7 +4509,7 @@ func (x *Alone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Alone.ProtoReflect.Descriptor instead.
 func (*Alone) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{51}
+	return file_outrider_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Alone) GetRole() string {
@@ -4447,7 +4535,7 @@ type CancelTake struct {
 
 func (x *CancelTake) Reset() {
 	*x = CancelTake{}
-	mi := &file_outrider_proto_msgTypes[52]
+	mi := &file_outrider_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4459,7 +4547,7 @@ func (x *CancelTake) String() string {
 func (*CancelTake) ProtoMessage() {}
 
 func (x *CancelTake) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[52]
+	mi := &file_outrider_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4472,7 +4560,7 @@ func (x *CancelTake) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelTake.ProtoReflect.Descriptor instead.
 func (*CancelTake) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{52}
+	return file_outrider_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *CancelTake) GetRollout() int64 {
@@ -4496,7 +4584,7 @@ type LeasedGroup struct {
 
 func (x *LeasedGroup) Reset() {
 	*x = LeasedGroup{}
-	mi := &file_outrider_proto_msgTypes[53]
+	mi := &file_outrider_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4508,7 +4596,7 @@ func (x *LeasedGroup) String() string {
 func (*LeasedGroup) ProtoMessage() {}
 
 func (x *LeasedGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[53]
+	mi := &file_outrider_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4521,7 +4609,7 @@ func (x *LeasedGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeasedGroup.ProtoReflect.Descriptor instead.
 func (*LeasedGroup) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{53}
+	return file_outrider_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *LeasedGroup) GetGroup() int64 {
@@ -4581,7 +4669,7 @@ type Lease struct {
 
 func (x *Lease) Reset() {
 	*x = Lease{}
-	mi := &file_outrider_proto_msgTypes[54]
+	mi := &file_outrider_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4593,7 +4681,7 @@ func (x *Lease) String() string {
 func (*Lease) ProtoMessage() {}
 
 func (x *Lease) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[54]
+	mi := &file_outrider_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4606,7 +4694,7 @@ func (x *Lease) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lease.ProtoReflect.Descriptor instead.
 func (*Lease) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{54}
+	return file_outrider_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *Lease) GetAdmission() uint64 {
@@ -4663,7 +4751,7 @@ type Shard struct {
 
 func (x *Shard) Reset() {
 	*x = Shard{}
-	mi := &file_outrider_proto_msgTypes[55]
+	mi := &file_outrider_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4675,7 +4763,7 @@ func (x *Shard) String() string {
 func (*Shard) ProtoMessage() {}
 
 func (x *Shard) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[55]
+	mi := &file_outrider_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4688,7 +4776,7 @@ func (x *Shard) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Shard.ProtoReflect.Descriptor instead.
 func (*Shard) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{55}
+	return file_outrider_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Shard) GetLocators() []*Locator {
@@ -4724,7 +4812,7 @@ type Publish struct {
 
 func (x *Publish) Reset() {
 	*x = Publish{}
-	mi := &file_outrider_proto_msgTypes[56]
+	mi := &file_outrider_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4736,7 +4824,7 @@ func (x *Publish) String() string {
 func (*Publish) ProtoMessage() {}
 
 func (x *Publish) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[56]
+	mi := &file_outrider_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4749,7 +4837,7 @@ func (x *Publish) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Publish.ProtoReflect.Descriptor instead.
 func (*Publish) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{56}
+	return file_outrider_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Publish) GetAdmission() uint64 {
@@ -4798,7 +4886,7 @@ type Publication struct {
 
 func (x *Publication) Reset() {
 	*x = Publication{}
-	mi := &file_outrider_proto_msgTypes[57]
+	mi := &file_outrider_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4810,7 +4898,7 @@ func (x *Publication) String() string {
 func (*Publication) ProtoMessage() {}
 
 func (x *Publication) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[57]
+	mi := &file_outrider_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4823,7 +4911,7 @@ func (x *Publication) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Publication.ProtoReflect.Descriptor instead.
 func (*Publication) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{57}
+	return file_outrider_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Publication) GetAdmission() uint64 {
@@ -4903,7 +4991,7 @@ type Admit struct {
 
 func (x *Admit) Reset() {
 	*x = Admit{}
-	mi := &file_outrider_proto_msgTypes[58]
+	mi := &file_outrider_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4915,7 +5003,7 @@ func (x *Admit) String() string {
 func (*Admit) ProtoMessage() {}
 
 func (x *Admit) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[58]
+	mi := &file_outrider_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4928,7 +5016,7 @@ func (x *Admit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Admit.ProtoReflect.Descriptor instead.
 func (*Admit) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{58}
+	return file_outrider_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *Admit) GetPublication() *Publication {
@@ -4982,7 +5070,7 @@ type Admitted struct {
 
 func (x *Admitted) Reset() {
 	*x = Admitted{}
-	mi := &file_outrider_proto_msgTypes[59]
+	mi := &file_outrider_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4994,7 +5082,7 @@ func (x *Admitted) String() string {
 func (*Admitted) ProtoMessage() {}
 
 func (x *Admitted) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[59]
+	mi := &file_outrider_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5007,7 +5095,7 @@ func (x *Admitted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Admitted.ProtoReflect.Descriptor instead.
 func (*Admitted) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{59}
+	return file_outrider_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *Admitted) GetSegments() []*SegmentId {
@@ -5063,7 +5151,7 @@ type Next struct {
 
 func (x *Next) Reset() {
 	*x = Next{}
-	mi := &file_outrider_proto_msgTypes[60]
+	mi := &file_outrider_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5075,7 +5163,7 @@ func (x *Next) String() string {
 func (*Next) ProtoMessage() {}
 
 func (x *Next) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[60]
+	mi := &file_outrider_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5088,7 +5176,7 @@ func (x *Next) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Next.ProtoReflect.Descriptor instead.
 func (*Next) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{60}
+	return file_outrider_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *Next) GetRollout() int64 {
@@ -5109,7 +5197,7 @@ type Commit struct {
 
 func (x *Commit) Reset() {
 	*x = Commit{}
-	mi := &file_outrider_proto_msgTypes[61]
+	mi := &file_outrider_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5121,7 +5209,7 @@ func (x *Commit) String() string {
 func (*Commit) ProtoMessage() {}
 
 func (x *Commit) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[61]
+	mi := &file_outrider_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5134,7 +5222,7 @@ func (x *Commit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Commit.ProtoReflect.Descriptor instead.
 func (*Commit) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{61}
+	return file_outrider_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *Commit) GetAdmission() uint64 {
@@ -5161,7 +5249,7 @@ type Rollback struct {
 
 func (x *Rollback) Reset() {
 	*x = Rollback{}
-	mi := &file_outrider_proto_msgTypes[62]
+	mi := &file_outrider_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5173,7 +5261,7 @@ func (x *Rollback) String() string {
 func (*Rollback) ProtoMessage() {}
 
 func (x *Rollback) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[62]
+	mi := &file_outrider_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5186,7 +5274,7 @@ func (x *Rollback) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rollback.ProtoReflect.Descriptor instead.
 func (*Rollback) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{62}
+	return file_outrider_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *Rollback) GetAdmission() uint64 {
@@ -5212,7 +5300,7 @@ type LeaseStatus struct {
 
 func (x *LeaseStatus) Reset() {
 	*x = LeaseStatus{}
-	mi := &file_outrider_proto_msgTypes[63]
+	mi := &file_outrider_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5224,7 +5312,7 @@ func (x *LeaseStatus) String() string {
 func (*LeaseStatus) ProtoMessage() {}
 
 func (x *LeaseStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[63]
+	mi := &file_outrider_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5237,7 +5325,7 @@ func (x *LeaseStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaseStatus.ProtoReflect.Descriptor instead.
 func (*LeaseStatus) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{63}
+	return file_outrider_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *LeaseStatus) GetAdmission() uint64 {
@@ -5259,7 +5347,7 @@ type Settled struct {
 
 func (x *Settled) Reset() {
 	*x = Settled{}
-	mi := &file_outrider_proto_msgTypes[64]
+	mi := &file_outrider_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5271,7 +5359,7 @@ func (x *Settled) String() string {
 func (*Settled) ProtoMessage() {}
 
 func (x *Settled) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[64]
+	mi := &file_outrider_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5284,7 +5372,7 @@ func (x *Settled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Settled.ProtoReflect.Descriptor instead.
 func (*Settled) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{64}
+	return file_outrider_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *Settled) GetAdmission() uint64 {
@@ -5326,7 +5414,7 @@ type DiscardGroups struct {
 
 func (x *DiscardGroups) Reset() {
 	*x = DiscardGroups{}
-	mi := &file_outrider_proto_msgTypes[65]
+	mi := &file_outrider_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5338,7 +5426,7 @@ func (x *DiscardGroups) String() string {
 func (*DiscardGroups) ProtoMessage() {}
 
 func (x *DiscardGroups) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[65]
+	mi := &file_outrider_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5351,7 +5439,7 @@ func (x *DiscardGroups) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiscardGroups.ProtoReflect.Descriptor instead.
 func (*DiscardGroups) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{65}
+	return file_outrider_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *DiscardGroups) GetAdmission() uint64 {
@@ -5385,7 +5473,7 @@ type Entry struct {
 
 func (x *Entry) Reset() {
 	*x = Entry{}
-	mi := &file_outrider_proto_msgTypes[66]
+	mi := &file_outrider_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5397,7 +5485,7 @@ func (x *Entry) String() string {
 func (*Entry) ProtoMessage() {}
 
 func (x *Entry) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[66]
+	mi := &file_outrider_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5410,7 +5498,7 @@ func (x *Entry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Entry.ProtoReflect.Descriptor instead.
 func (*Entry) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{66}
+	return file_outrider_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *Entry) GetIndex() uint64 {
@@ -5439,7 +5527,7 @@ type SetBase struct {
 
 func (x *SetBase) Reset() {
 	*x = SetBase{}
-	mi := &file_outrider_proto_msgTypes[67]
+	mi := &file_outrider_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5451,7 +5539,7 @@ func (x *SetBase) String() string {
 func (*SetBase) ProtoMessage() {}
 
 func (x *SetBase) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[67]
+	mi := &file_outrider_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5464,7 +5552,7 @@ func (x *SetBase) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetBase.ProtoReflect.Descriptor instead.
 func (*SetBase) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{67}
+	return file_outrider_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *SetBase) GetIndex() uint64 {
@@ -5499,7 +5587,7 @@ type Append struct {
 
 func (x *Append) Reset() {
 	*x = Append{}
-	mi := &file_outrider_proto_msgTypes[68]
+	mi := &file_outrider_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5511,7 +5599,7 @@ func (x *Append) String() string {
 func (*Append) ProtoMessage() {}
 
 func (x *Append) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[68]
+	mi := &file_outrider_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5524,7 +5612,7 @@ func (x *Append) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Append.ProtoReflect.Descriptor instead.
 func (*Append) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{68}
+	return file_outrider_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *Append) GetEntry() *Entry {
@@ -5552,7 +5640,7 @@ type Committed struct {
 
 func (x *Committed) Reset() {
 	*x = Committed{}
-	mi := &file_outrider_proto_msgTypes[69]
+	mi := &file_outrider_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5564,7 +5652,7 @@ func (x *Committed) String() string {
 func (*Committed) ProtoMessage() {}
 
 func (x *Committed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[69]
+	mi := &file_outrider_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5577,7 +5665,7 @@ func (x *Committed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Committed.ProtoReflect.Descriptor instead.
 func (*Committed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{69}
+	return file_outrider_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *Committed) GetAdmission() uint64 {
@@ -5603,7 +5691,7 @@ type GetState struct {
 
 func (x *GetState) Reset() {
 	*x = GetState{}
-	mi := &file_outrider_proto_msgTypes[70]
+	mi := &file_outrider_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5615,7 +5703,7 @@ func (x *GetState) String() string {
 func (*GetState) ProtoMessage() {}
 
 func (x *GetState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[70]
+	mi := &file_outrider_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5628,7 +5716,7 @@ func (x *GetState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetState.ProtoReflect.Descriptor instead.
 func (*GetState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{70}
+	return file_outrider_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *GetState) GetRollout() int64 {
@@ -5647,7 +5735,7 @@ type StateBytes struct {
 
 func (x *StateBytes) Reset() {
 	*x = StateBytes{}
-	mi := &file_outrider_proto_msgTypes[71]
+	mi := &file_outrider_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5659,7 +5747,7 @@ func (x *StateBytes) String() string {
 func (*StateBytes) ProtoMessage() {}
 
 func (x *StateBytes) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[71]
+	mi := &file_outrider_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5672,7 +5760,7 @@ func (x *StateBytes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateBytes.ProtoReflect.Descriptor instead.
 func (*StateBytes) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{71}
+	return file_outrider_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *StateBytes) GetState() []byte {
@@ -5691,7 +5779,7 @@ type Saved struct {
 
 func (x *Saved) Reset() {
 	*x = Saved{}
-	mi := &file_outrider_proto_msgTypes[72]
+	mi := &file_outrider_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5703,7 +5791,7 @@ func (x *Saved) String() string {
 func (*Saved) ProtoMessage() {}
 
 func (x *Saved) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[72]
+	mi := &file_outrider_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5716,7 +5804,7 @@ func (x *Saved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Saved.ProtoReflect.Descriptor instead.
 func (*Saved) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{72}
+	return file_outrider_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *Saved) GetRollout() int64 {
@@ -5735,7 +5823,7 @@ type Rewind struct {
 
 func (x *Rewind) Reset() {
 	*x = Rewind{}
-	mi := &file_outrider_proto_msgTypes[73]
+	mi := &file_outrider_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5747,7 +5835,7 @@ func (x *Rewind) String() string {
 func (*Rewind) ProtoMessage() {}
 
 func (x *Rewind) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[73]
+	mi := &file_outrider_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5760,7 +5848,7 @@ func (x *Rewind) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rewind.ProtoReflect.Descriptor instead.
 func (*Rewind) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{73}
+	return file_outrider_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *Rewind) GetRollout() int64 {
@@ -5781,7 +5869,7 @@ type Rewound struct {
 
 func (x *Rewound) Reset() {
 	*x = Rewound{}
-	mi := &file_outrider_proto_msgTypes[74]
+	mi := &file_outrider_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5793,7 +5881,7 @@ func (x *Rewound) String() string {
 func (*Rewound) ProtoMessage() {}
 
 func (x *Rewound) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[74]
+	mi := &file_outrider_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5806,7 +5894,7 @@ func (x *Rewound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rewound.ProtoReflect.Descriptor instead.
 func (*Rewound) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{74}
+	return file_outrider_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *Rewound) GetRollout() int64 {
@@ -5840,7 +5928,7 @@ type GetStats struct {
 
 func (x *GetStats) Reset() {
 	*x = GetStats{}
-	mi := &file_outrider_proto_msgTypes[75]
+	mi := &file_outrider_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5852,7 +5940,7 @@ func (x *GetStats) String() string {
 func (*GetStats) ProtoMessage() {}
 
 func (x *GetStats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[75]
+	mi := &file_outrider_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5865,7 +5953,7 @@ func (x *GetStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStats.ProtoReflect.Descriptor instead.
 func (*GetStats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{75}
+	return file_outrider_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *GetStats) GetReady() bool {
@@ -5886,7 +5974,7 @@ type Count struct {
 
 func (x *Count) Reset() {
 	*x = Count{}
-	mi := &file_outrider_proto_msgTypes[76]
+	mi := &file_outrider_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5898,7 +5986,7 @@ func (x *Count) String() string {
 func (*Count) ProtoMessage() {}
 
 func (x *Count) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[76]
+	mi := &file_outrider_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5911,7 +5999,7 @@ func (x *Count) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Count.ProtoReflect.Descriptor instead.
 func (*Count) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{76}
+	return file_outrider_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *Count) GetGroups() int64 {
@@ -5950,7 +6038,7 @@ type Books struct {
 
 func (x *Books) Reset() {
 	*x = Books{}
-	mi := &file_outrider_proto_msgTypes[77]
+	mi := &file_outrider_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5962,7 +6050,7 @@ func (x *Books) String() string {
 func (*Books) ProtoMessage() {}
 
 func (x *Books) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[77]
+	mi := &file_outrider_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5975,7 +6063,7 @@ func (x *Books) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Books.ProtoReflect.Descriptor instead.
 func (*Books) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{77}
+	return file_outrider_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *Books) GetReserved() *Count {
@@ -6047,20 +6135,22 @@ type Stats struct {
 	ResidentBytes    int64                  `protobuf:"varint,23,opt,name=resident_bytes,json=residentBytes,proto3" json:"resident_bytes,omitempty"` // the owner's sidecar
 	Ownership        string                 `protobuf:"bytes,24,opt,name=ownership,proto3" json:"ownership,omitempty"`
 	Members          []*MemberStats         `protobuf:"bytes,25,rep,name=members,proto3" json:"members,omitempty"`
-	Unconfirmed      int64                  `protobuf:"varint,26,opt,name=unconfirmed,proto3" json:"unconfirmed,omitempty"` // engines that may not get work until they confirm
-	Recovering       bool                   `protobuf:"varint,27,opt,name=recovering,proto3" json:"recovering,omitempty"`   // a later life that waits for its base or its join window
-	Cursor           int64                  `protobuf:"varint,28,opt,name=cursor,proto3" json:"cursor,omitempty"`           // groups that were ever reserved
-	Replay           int64                  `protobuf:"varint,29,opt,name=replay,proto3" json:"replay,omitempty"`           // of these, back in the source, to be reserved again
-	Stuck            int64                  `protobuf:"varint,60,opt,name=stuck,proto3" json:"stuck,omitempty"`             // samples that their workers did not end when told to
-	Resting          int64                  `protobuf:"varint,61,opt,name=resting,proto3" json:"resting,omitempty"`         // groups that wait before they go out again
-	Interrupted      int64                  `protobuf:"varint,62,opt,name=interrupted,proto3" json:"interrupted,omitempty"` // executions lost with their worker or to their deadline
+	Unconfirmed      int64                  `protobuf:"varint,26,opt,name=unconfirmed,proto3" json:"unconfirmed,omitempty"`                                  // engines that may not get work until they confirm
+	Recovering       bool                   `protobuf:"varint,27,opt,name=recovering,proto3" json:"recovering,omitempty"`                                    // a later life that waits for its base or its join window
+	Cursor           int64                  `protobuf:"varint,28,opt,name=cursor,proto3" json:"cursor,omitempty"`                                            // groups that were ever reserved
+	Replay           int64                  `protobuf:"varint,29,opt,name=replay,proto3" json:"replay,omitempty"`                                            // of these, back in the source, to be reserved again
+	WaitingForBytes  int64                  `protobuf:"varint,70,opt,name=waiting_for_bytes,json=waitingForBytes,proto3" json:"waiting_for_bytes,omitempty"` // finished groups' producers that wait until their host has room
+	Overdrawn        int64                  `protobuf:"varint,71,opt,name=overdrawn,proto3" json:"overdrawn,omitempty"`                                      // groups that went beyond the byte bound because somebody waited for them
+	Stuck            int64                  `protobuf:"varint,60,opt,name=stuck,proto3" json:"stuck,omitempty"`                                              // samples that their workers did not end when told to
+	Resting          int64                  `protobuf:"varint,61,opt,name=resting,proto3" json:"resting,omitempty"`                                          // groups that wait before they go out again
+	Interrupted      int64                  `protobuf:"varint,62,opt,name=interrupted,proto3" json:"interrupted,omitempty"`                                  // executions lost with their worker or to their deadline
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
 
 func (x *Stats) Reset() {
 	*x = Stats{}
-	mi := &file_outrider_proto_msgTypes[78]
+	mi := &file_outrider_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6072,7 +6162,7 @@ func (x *Stats) String() string {
 func (*Stats) ProtoMessage() {}
 
 func (x *Stats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[78]
+	mi := &file_outrider_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6085,7 +6175,7 @@ func (x *Stats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stats.ProtoReflect.Descriptor instead.
 func (*Stats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{78}
+	return file_outrider_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *Stats) GetBooks() *Books {
@@ -6291,6 +6381,20 @@ func (x *Stats) GetReplay() int64 {
 	return 0
 }
 
+func (x *Stats) GetWaitingForBytes() int64 {
+	if x != nil {
+		return x.WaitingForBytes
+	}
+	return 0
+}
+
+func (x *Stats) GetOverdrawn() int64 {
+	if x != nil {
+		return x.Overdrawn
+	}
+	return 0
+}
+
 func (x *Stats) GetStuck() int64 {
 	if x != nil {
 		return x.Stuck
@@ -6328,7 +6432,7 @@ type MemberStats struct {
 
 func (x *MemberStats) Reset() {
 	*x = MemberStats{}
-	mi := &file_outrider_proto_msgTypes[79]
+	mi := &file_outrider_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6340,7 +6444,7 @@ func (x *MemberStats) String() string {
 func (*MemberStats) ProtoMessage() {}
 
 func (x *MemberStats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[79]
+	mi := &file_outrider_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6353,7 +6457,7 @@ func (x *MemberStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberStats.ProtoReflect.Descriptor instead.
 func (*MemberStats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{79}
+	return file_outrider_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *MemberStats) GetName() string {
@@ -6421,7 +6525,7 @@ type GetMetrics struct {
 
 func (x *GetMetrics) Reset() {
 	*x = GetMetrics{}
-	mi := &file_outrider_proto_msgTypes[80]
+	mi := &file_outrider_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6433,7 +6537,7 @@ func (x *GetMetrics) String() string {
 func (*GetMetrics) ProtoMessage() {}
 
 func (x *GetMetrics) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[80]
+	mi := &file_outrider_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6446,7 +6550,7 @@ func (x *GetMetrics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetMetrics.ProtoReflect.Descriptor instead.
 func (*GetMetrics) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{80}
+	return file_outrider_proto_rawDescGZIP(), []int{81}
 }
 
 type Metrics struct {
@@ -6458,7 +6562,7 @@ type Metrics struct {
 
 func (x *Metrics) Reset() {
 	*x = Metrics{}
-	mi := &file_outrider_proto_msgTypes[81]
+	mi := &file_outrider_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6470,7 +6574,7 @@ func (x *Metrics) String() string {
 func (*Metrics) ProtoMessage() {}
 
 func (x *Metrics) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[81]
+	mi := &file_outrider_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6483,7 +6587,7 @@ func (x *Metrics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Metrics.ProtoReflect.Descriptor instead.
 func (*Metrics) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{81}
+	return file_outrider_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *Metrics) GetText() string {
@@ -6502,7 +6606,7 @@ type Close struct {
 
 func (x *Close) Reset() {
 	*x = Close{}
-	mi := &file_outrider_proto_msgTypes[82]
+	mi := &file_outrider_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6514,7 +6618,7 @@ func (x *Close) String() string {
 func (*Close) ProtoMessage() {}
 
 func (x *Close) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[82]
+	mi := &file_outrider_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6527,7 +6631,7 @@ func (x *Close) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Close.ProtoReflect.Descriptor instead.
 func (*Close) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{82}
+	return file_outrider_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *Close) GetForce() bool {
@@ -6547,7 +6651,7 @@ type Closed struct {
 
 func (x *Closed) Reset() {
 	*x = Closed{}
-	mi := &file_outrider_proto_msgTypes[83]
+	mi := &file_outrider_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6559,7 +6663,7 @@ func (x *Closed) String() string {
 func (*Closed) ProtoMessage() {}
 
 func (x *Closed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[83]
+	mi := &file_outrider_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6572,7 +6676,7 @@ func (x *Closed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Closed.ProtoReflect.Descriptor instead.
 func (*Closed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{83}
+	return file_outrider_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *Closed) GetStats() *Stats {
@@ -6598,7 +6702,7 @@ type Hold struct {
 
 func (x *Hold) Reset() {
 	*x = Hold{}
-	mi := &file_outrider_proto_msgTypes[84]
+	mi := &file_outrider_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6610,7 +6714,7 @@ func (x *Hold) String() string {
 func (*Hold) ProtoMessage() {}
 
 func (x *Hold) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[84]
+	mi := &file_outrider_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6623,7 +6727,7 @@ func (x *Hold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hold.ProtoReflect.Descriptor instead.
 func (*Hold) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{84}
+	return file_outrider_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *Hold) GetReason() string {
@@ -6642,7 +6746,7 @@ type HoldGranted struct {
 
 func (x *HoldGranted) Reset() {
 	*x = HoldGranted{}
-	mi := &file_outrider_proto_msgTypes[85]
+	mi := &file_outrider_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6654,7 +6758,7 @@ func (x *HoldGranted) String() string {
 func (*HoldGranted) ProtoMessage() {}
 
 func (x *HoldGranted) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[85]
+	mi := &file_outrider_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6667,7 +6771,7 @@ func (x *HoldGranted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldGranted.ProtoReflect.Descriptor instead.
 func (*HoldGranted) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{85}
+	return file_outrider_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *HoldGranted) GetHold() uint64 {
@@ -6686,7 +6790,7 @@ type AwaitFrontier struct {
 
 func (x *AwaitFrontier) Reset() {
 	*x = AwaitFrontier{}
-	mi := &file_outrider_proto_msgTypes[86]
+	mi := &file_outrider_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6698,7 +6802,7 @@ func (x *AwaitFrontier) String() string {
 func (*AwaitFrontier) ProtoMessage() {}
 
 func (x *AwaitFrontier) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[86]
+	mi := &file_outrider_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6711,7 +6815,7 @@ func (x *AwaitFrontier) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AwaitFrontier.ProtoReflect.Descriptor instead.
 func (*AwaitFrontier) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{86}
+	return file_outrider_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *AwaitFrontier) GetHold() uint64 {
@@ -6730,7 +6834,7 @@ type ReleaseHold struct {
 
 func (x *ReleaseHold) Reset() {
 	*x = ReleaseHold{}
-	mi := &file_outrider_proto_msgTypes[87]
+	mi := &file_outrider_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6742,7 +6846,7 @@ func (x *ReleaseHold) String() string {
 func (*ReleaseHold) ProtoMessage() {}
 
 func (x *ReleaseHold) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[87]
+	mi := &file_outrider_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6755,7 +6859,7 @@ func (x *ReleaseHold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseHold.ProtoReflect.Descriptor instead.
 func (*ReleaseHold) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{87}
+	return file_outrider_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *ReleaseHold) GetHold() uint64 {
@@ -6776,7 +6880,7 @@ type BeginUpdate struct {
 
 func (x *BeginUpdate) Reset() {
 	*x = BeginUpdate{}
-	mi := &file_outrider_proto_msgTypes[88]
+	mi := &file_outrider_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6788,7 +6892,7 @@ func (x *BeginUpdate) String() string {
 func (*BeginUpdate) ProtoMessage() {}
 
 func (x *BeginUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[88]
+	mi := &file_outrider_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6801,7 +6905,7 @@ func (x *BeginUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginUpdate.ProtoReflect.Descriptor instead.
 func (*BeginUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{88}
+	return file_outrider_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *BeginUpdate) GetVersion() int64 {
@@ -6839,7 +6943,7 @@ type EngineState struct {
 
 func (x *EngineState) Reset() {
 	*x = EngineState{}
-	mi := &file_outrider_proto_msgTypes[89]
+	mi := &file_outrider_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6851,7 +6955,7 @@ func (x *EngineState) String() string {
 func (*EngineState) ProtoMessage() {}
 
 func (x *EngineState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[89]
+	mi := &file_outrider_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6864,7 +6968,7 @@ func (x *EngineState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EngineState.ProtoReflect.Descriptor instead.
 func (*EngineState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{89}
+	return file_outrider_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *EngineState) GetSession() uint64 {
@@ -6924,7 +7028,7 @@ type UpdateState struct {
 
 func (x *UpdateState) Reset() {
 	*x = UpdateState{}
-	mi := &file_outrider_proto_msgTypes[90]
+	mi := &file_outrider_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6936,7 +7040,7 @@ func (x *UpdateState) String() string {
 func (*UpdateState) ProtoMessage() {}
 
 func (x *UpdateState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[90]
+	mi := &file_outrider_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6949,7 +7053,7 @@ func (x *UpdateState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateState.ProtoReflect.Descriptor instead.
 func (*UpdateState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{90}
+	return file_outrider_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *UpdateState) GetHold() uint64 {
@@ -7010,7 +7114,7 @@ type GetUpdate struct {
 
 func (x *GetUpdate) Reset() {
 	*x = GetUpdate{}
-	mi := &file_outrider_proto_msgTypes[91]
+	mi := &file_outrider_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7022,7 +7126,7 @@ func (x *GetUpdate) String() string {
 func (*GetUpdate) ProtoMessage() {}
 
 func (x *GetUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[91]
+	mi := &file_outrider_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7035,7 +7139,7 @@ func (x *GetUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetUpdate.ProtoReflect.Descriptor instead.
 func (*GetUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{91}
+	return file_outrider_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *GetUpdate) GetHold() uint64 {
@@ -7056,7 +7160,7 @@ type RecordUpdate struct {
 
 func (x *RecordUpdate) Reset() {
 	*x = RecordUpdate{}
-	mi := &file_outrider_proto_msgTypes[92]
+	mi := &file_outrider_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7068,7 +7172,7 @@ func (x *RecordUpdate) String() string {
 func (*RecordUpdate) ProtoMessage() {}
 
 func (x *RecordUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[92]
+	mi := &file_outrider_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7081,7 +7185,7 @@ func (x *RecordUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordUpdate.ProtoReflect.Descriptor instead.
 func (*RecordUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{92}
+	return file_outrider_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *RecordUpdate) GetHold() uint64 {
@@ -7108,7 +7212,7 @@ type UndoUpdate struct {
 
 func (x *UndoUpdate) Reset() {
 	*x = UndoUpdate{}
-	mi := &file_outrider_proto_msgTypes[93]
+	mi := &file_outrider_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7120,7 +7224,7 @@ func (x *UndoUpdate) String() string {
 func (*UndoUpdate) ProtoMessage() {}
 
 func (x *UndoUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[93]
+	mi := &file_outrider_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7133,7 +7237,7 @@ func (x *UndoUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoUpdate.ProtoReflect.Descriptor instead.
 func (*UndoUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{93}
+	return file_outrider_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *UndoUpdate) GetHold() uint64 {
@@ -7147,7 +7251,7 @@ var File_outrider_proto protoreflect.FileDescriptor
 
 const file_outrider_proto_rawDesc = "" +
 	"\n" +
-	"\x0eoutrider.proto\x12\voutrider.v1\"\x9a\x1b\n" +
+	"\x0eoutrider.proto\x12\voutrider.v1\"\xca\x1b\n" +
 	"\x05Frame\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x16\n" +
 	"\x06answer\x18\x02 \x01(\bR\x06answer\x12\x16\n" +
@@ -7181,7 +7285,8 @@ const file_outrider_proto_rawDesc = "" +
 	"\tconfirmed\x180 \x01(\v2\x16.outrider.v1.ConfirmedH\x00R\tconfirmed\x12*\n" +
 	"\x05drain\x18. \x01(\v2\x12.outrider.v1.DrainH\x00R\x05drain\x120\n" +
 	"\arelease\x18/ \x01(\v2\x14.outrider.v1.ReleaseH\x00R\arelease\x120\n" +
-	"\acarried\x181 \x01(\v2\x14.outrider.v1.CarriedH\x00R\acarried\x12A\n" +
+	"\acarried\x181 \x01(\v2\x14.outrider.v1.CarriedH\x00R\acarried\x12.\n" +
+	"\x06credit\x18\x87\x01 \x01(\v2\x13.outrider.v1.CreditH\x00R\x06credit\x12A\n" +
 	"\rcancel_groups\x18\x82\x01 \x01(\v2\x19.outrider.v1.CancelGroupsH\x00R\fcancelGroups\x12J\n" +
 	"\x10groups_cancelled\x18\x83\x01 \x01(\v2\x1c.outrider.v1.GroupsCancelledH\x00R\x0fgroupsCancelled\x12'\n" +
 	"\x04take\x18< \x01(\v2\x11.outrider.v1.TakeH\x00R\x04take\x12:\n" +
@@ -7262,12 +7367,13 @@ const file_outrider_proto_rawDesc = "" +
 	"\aLocator\x120\n" +
 	"\asegment\x18\x01 \x01(\v2\x16.outrider.v1.SegmentIdR\asegment\x12\x1b\n" +
 	"\tfirst_row\x18\x02 \x01(\x03R\bfirstRow\x12\x12\n" +
-	"\x04rows\x18\x03 \x01(\x03R\x04rows\"j\n" +
+	"\x04rows\x18\x03 \x01(\x03R\x04rows\"\x82\x01\n" +
 	"\bEndpoint\x12\x18\n" +
 	"\asession\x18\x01 \x01(\x06R\asession\x12\x12\n" +
 	"\x04host\x18\x02 \x01(\tR\x04host\x12\x16\n" +
 	"\x06socket\x18\x03 \x01(\tR\x06socket\x12\x18\n" +
-	"\aaddress\x18\x04 \x01(\tR\aaddress\"?\n" +
+	"\aaddress\x18\x04 \x01(\tR\aaddress\x12\x16\n" +
+	"\x06memory\x18F \x01(\x04R\x06memory\"?\n" +
 	"\x03Run\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\tR\x02id\x12\x14\n" +
@@ -7399,13 +7505,17 @@ const file_outrider_proto_rawDesc = "" +
 	"\battempts\x18{ \x03(\rB\x02\x10\x01R\battempts\x12\"\n" +
 	"\n" +
 	"executions\x18| \x03(\x04B\x02\x10\x01R\n" +
-	"executions\"r\n" +
+	"executions\"\x92\x01\n" +
 	"\x05Grant\x121\n" +
 	"\breceipts\x18x \x01(\v2\x15.outrider.v1.ReceiptsR\breceipts\x12\x16\n" +
 	"\x04rows\x18y \x03(\x03B\x02\x10\x01R\x04rows\x12\x1e\n" +
-	"\bversions\x18z \x03(\x03B\x02\x10\x01R\bversions\"<\n" +
+	"\bversions\x18z \x03(\x03B\x02\x10\x01R\bversions\x12\x1e\n" +
+	"\bpromises\x18{ \x03(\x03B\x02\x10\x01R\bpromises\"<\n" +
 	"\aCarried\x121\n" +
-	"\breceipts\x18\x01 \x01(\v2\x15.outrider.v1.ReceiptsR\breceipts\":\n" +
+	"\breceipts\x18\x01 \x01(\v2\x15.outrider.v1.ReceiptsR\breceipts\"U\n" +
+	"\x06Credit\x121\n" +
+	"\breceipts\x18\x01 \x01(\v2\x15.outrider.v1.ReceiptsR\breceipts\x12\x18\n" +
+	"\x05bytes\x18\x02 \x03(\x03B\x02\x10\x01R\x05bytes\":\n" +
 	"\x06Cancel\x120\n" +
 	"\breceipts\x18\x01 \x03(\v2\x14.outrider.v1.ReceiptR\breceipts\">\n" +
 	"\fCancelGroups\x12\x16\n" +
@@ -7601,7 +7711,7 @@ const file_outrider_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\v2\x12.outrider.v1.CountR\x05value:\x028\x01\x1a=\n" +
 	"\x0fLiveGroupsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\xaf\b\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\xf9\b\n" +
 	"\x05Stats\x12(\n" +
 	"\x05books\x18\x01 \x01(\v2\x12.outrider.v1.BooksR\x05books\x12!\n" +
 	"\fnext_rollout\x18\x02 \x01(\x03R\vnextRollout\x12+\n" +
@@ -7635,7 +7745,9 @@ const file_outrider_proto_rawDesc = "" +
 	"recovering\x18\x1b \x01(\bR\n" +
 	"recovering\x12\x16\n" +
 	"\x06cursor\x18\x1c \x01(\x03R\x06cursor\x12\x16\n" +
-	"\x06replay\x18\x1d \x01(\x03R\x06replay\x12\x14\n" +
+	"\x06replay\x18\x1d \x01(\x03R\x06replay\x12*\n" +
+	"\x11waiting_for_bytes\x18F \x01(\x03R\x0fwaitingForBytes\x12\x1c\n" +
+	"\toverdrawn\x18G \x01(\x03R\toverdrawn\x12\x14\n" +
 	"\x05stuck\x18< \x01(\x03R\x05stuck\x12\x18\n" +
 	"\aresting\x18= \x01(\x03R\aresting\x12 \n" +
 	"\vinterrupted\x18> \x01(\x03R\vinterrupted\"\xe4\x01\n" +
@@ -7707,7 +7819,7 @@ func file_outrider_proto_rawDescGZIP() []byte {
 	return file_outrider_proto_rawDescData
 }
 
-var file_outrider_proto_msgTypes = make([]protoimpl.MessageInfo, 98)
+var file_outrider_proto_msgTypes = make([]protoimpl.MessageInfo, 99)
 var file_outrider_proto_goTypes = []any{
 	(*Frame)(nil),           // 0: outrider.v1.Frame
 	(*Error)(nil),           // 1: outrider.v1.Error
@@ -7745,68 +7857,69 @@ var file_outrider_proto_goTypes = []any{
 	(*Receipts)(nil),        // 33: outrider.v1.Receipts
 	(*Grant)(nil),           // 34: outrider.v1.Grant
 	(*Carried)(nil),         // 35: outrider.v1.Carried
-	(*Cancel)(nil),          // 36: outrider.v1.Cancel
-	(*CancelGroups)(nil),    // 37: outrider.v1.CancelGroups
-	(*GroupsCancelled)(nil), // 38: outrider.v1.GroupsCancelled
-	(*SampleDone)(nil),      // 39: outrider.v1.SampleDone
-	(*SampleCount)(nil),     // 40: outrider.v1.SampleCount
-	(*Report)(nil),          // 41: outrider.v1.Report
-	(*Successes)(nil),       // 42: outrider.v1.Successes
-	(*Outcome)(nil),         // 43: outrider.v1.Outcome
-	(*Summary)(nil),         // 44: outrider.v1.Summary
-	(*Reported)(nil),        // 45: outrider.v1.Reported
-	(*Confirm)(nil),         // 46: outrider.v1.Confirm
-	(*Confirmed)(nil),       // 47: outrider.v1.Confirmed
-	(*Drain)(nil),           // 48: outrider.v1.Drain
-	(*Release)(nil),         // 49: outrider.v1.Release
-	(*Take)(nil),            // 50: outrider.v1.Take
-	(*Alone)(nil),           // 51: outrider.v1.Alone
-	(*CancelTake)(nil),      // 52: outrider.v1.CancelTake
-	(*LeasedGroup)(nil),     // 53: outrider.v1.LeasedGroup
-	(*Lease)(nil),           // 54: outrider.v1.Lease
-	(*Shard)(nil),           // 55: outrider.v1.Shard
-	(*Publish)(nil),         // 56: outrider.v1.Publish
-	(*Publication)(nil),     // 57: outrider.v1.Publication
-	(*Admit)(nil),           // 58: outrider.v1.Admit
-	(*Admitted)(nil),        // 59: outrider.v1.Admitted
-	(*Next)(nil),            // 60: outrider.v1.Next
-	(*Commit)(nil),          // 61: outrider.v1.Commit
-	(*Rollback)(nil),        // 62: outrider.v1.Rollback
-	(*LeaseStatus)(nil),     // 63: outrider.v1.LeaseStatus
-	(*Settled)(nil),         // 64: outrider.v1.Settled
-	(*DiscardGroups)(nil),   // 65: outrider.v1.DiscardGroups
-	(*Entry)(nil),           // 66: outrider.v1.Entry
-	(*SetBase)(nil),         // 67: outrider.v1.SetBase
-	(*Append)(nil),          // 68: outrider.v1.Append
-	(*Committed)(nil),       // 69: outrider.v1.Committed
-	(*GetState)(nil),        // 70: outrider.v1.GetState
-	(*StateBytes)(nil),      // 71: outrider.v1.StateBytes
-	(*Saved)(nil),           // 72: outrider.v1.Saved
-	(*Rewind)(nil),          // 73: outrider.v1.Rewind
-	(*Rewound)(nil),         // 74: outrider.v1.Rewound
-	(*GetStats)(nil),        // 75: outrider.v1.GetStats
-	(*Count)(nil),           // 76: outrider.v1.Count
-	(*Books)(nil),           // 77: outrider.v1.Books
-	(*Stats)(nil),           // 78: outrider.v1.Stats
-	(*MemberStats)(nil),     // 79: outrider.v1.MemberStats
-	(*GetMetrics)(nil),      // 80: outrider.v1.GetMetrics
-	(*Metrics)(nil),         // 81: outrider.v1.Metrics
-	(*Close)(nil),           // 82: outrider.v1.Close
-	(*Closed)(nil),          // 83: outrider.v1.Closed
-	(*Hold)(nil),            // 84: outrider.v1.Hold
-	(*HoldGranted)(nil),     // 85: outrider.v1.HoldGranted
-	(*AwaitFrontier)(nil),   // 86: outrider.v1.AwaitFrontier
-	(*ReleaseHold)(nil),     // 87: outrider.v1.ReleaseHold
-	(*BeginUpdate)(nil),     // 88: outrider.v1.BeginUpdate
-	(*EngineState)(nil),     // 89: outrider.v1.EngineState
-	(*UpdateState)(nil),     // 90: outrider.v1.UpdateState
-	(*GetUpdate)(nil),       // 91: outrider.v1.GetUpdate
-	(*RecordUpdate)(nil),    // 92: outrider.v1.RecordUpdate
-	(*UndoUpdate)(nil),      // 93: outrider.v1.UndoUpdate
-	nil,                     // 94: outrider.v1.Publish.RolesEntry
-	nil,                     // 95: outrider.v1.Publication.RolesEntry
-	nil,                     // 96: outrider.v1.Books.DiscardedEntry
-	nil,                     // 97: outrider.v1.Books.LiveGroupsEntry
+	(*Credit)(nil),          // 36: outrider.v1.Credit
+	(*Cancel)(nil),          // 37: outrider.v1.Cancel
+	(*CancelGroups)(nil),    // 38: outrider.v1.CancelGroups
+	(*GroupsCancelled)(nil), // 39: outrider.v1.GroupsCancelled
+	(*SampleDone)(nil),      // 40: outrider.v1.SampleDone
+	(*SampleCount)(nil),     // 41: outrider.v1.SampleCount
+	(*Report)(nil),          // 42: outrider.v1.Report
+	(*Successes)(nil),       // 43: outrider.v1.Successes
+	(*Outcome)(nil),         // 44: outrider.v1.Outcome
+	(*Summary)(nil),         // 45: outrider.v1.Summary
+	(*Reported)(nil),        // 46: outrider.v1.Reported
+	(*Confirm)(nil),         // 47: outrider.v1.Confirm
+	(*Confirmed)(nil),       // 48: outrider.v1.Confirmed
+	(*Drain)(nil),           // 49: outrider.v1.Drain
+	(*Release)(nil),         // 50: outrider.v1.Release
+	(*Take)(nil),            // 51: outrider.v1.Take
+	(*Alone)(nil),           // 52: outrider.v1.Alone
+	(*CancelTake)(nil),      // 53: outrider.v1.CancelTake
+	(*LeasedGroup)(nil),     // 54: outrider.v1.LeasedGroup
+	(*Lease)(nil),           // 55: outrider.v1.Lease
+	(*Shard)(nil),           // 56: outrider.v1.Shard
+	(*Publish)(nil),         // 57: outrider.v1.Publish
+	(*Publication)(nil),     // 58: outrider.v1.Publication
+	(*Admit)(nil),           // 59: outrider.v1.Admit
+	(*Admitted)(nil),        // 60: outrider.v1.Admitted
+	(*Next)(nil),            // 61: outrider.v1.Next
+	(*Commit)(nil),          // 62: outrider.v1.Commit
+	(*Rollback)(nil),        // 63: outrider.v1.Rollback
+	(*LeaseStatus)(nil),     // 64: outrider.v1.LeaseStatus
+	(*Settled)(nil),         // 65: outrider.v1.Settled
+	(*DiscardGroups)(nil),   // 66: outrider.v1.DiscardGroups
+	(*Entry)(nil),           // 67: outrider.v1.Entry
+	(*SetBase)(nil),         // 68: outrider.v1.SetBase
+	(*Append)(nil),          // 69: outrider.v1.Append
+	(*Committed)(nil),       // 70: outrider.v1.Committed
+	(*GetState)(nil),        // 71: outrider.v1.GetState
+	(*StateBytes)(nil),      // 72: outrider.v1.StateBytes
+	(*Saved)(nil),           // 73: outrider.v1.Saved
+	(*Rewind)(nil),          // 74: outrider.v1.Rewind
+	(*Rewound)(nil),         // 75: outrider.v1.Rewound
+	(*GetStats)(nil),        // 76: outrider.v1.GetStats
+	(*Count)(nil),           // 77: outrider.v1.Count
+	(*Books)(nil),           // 78: outrider.v1.Books
+	(*Stats)(nil),           // 79: outrider.v1.Stats
+	(*MemberStats)(nil),     // 80: outrider.v1.MemberStats
+	(*GetMetrics)(nil),      // 81: outrider.v1.GetMetrics
+	(*Metrics)(nil),         // 82: outrider.v1.Metrics
+	(*Close)(nil),           // 83: outrider.v1.Close
+	(*Closed)(nil),          // 84: outrider.v1.Closed
+	(*Hold)(nil),            // 85: outrider.v1.Hold
+	(*HoldGranted)(nil),     // 86: outrider.v1.HoldGranted
+	(*AwaitFrontier)(nil),   // 87: outrider.v1.AwaitFrontier
+	(*ReleaseHold)(nil),     // 88: outrider.v1.ReleaseHold
+	(*BeginUpdate)(nil),     // 89: outrider.v1.BeginUpdate
+	(*EngineState)(nil),     // 90: outrider.v1.EngineState
+	(*UpdateState)(nil),     // 91: outrider.v1.UpdateState
+	(*GetUpdate)(nil),       // 92: outrider.v1.GetUpdate
+	(*RecordUpdate)(nil),    // 93: outrider.v1.RecordUpdate
+	(*UndoUpdate)(nil),      // 94: outrider.v1.UndoUpdate
+	nil,                     // 95: outrider.v1.Publish.RolesEntry
+	nil,                     // 96: outrider.v1.Publication.RolesEntry
+	nil,                     // 97: outrider.v1.Books.DiscardedEntry
+	nil,                     // 98: outrider.v1.Books.LiveGroupsEntry
 }
 var file_outrider_proto_depIdxs = []int32{
 	1,   // 0: outrider.v1.Frame.error:type_name -> outrider.v1.Error
@@ -7828,134 +7941,136 @@ var file_outrider_proto_depIdxs = []int32{
 	31,  // 16: outrider.v1.Frame.fetch:type_name -> outrider.v1.Fetch
 	32,  // 17: outrider.v1.Frame.fetched:type_name -> outrider.v1.Fetched
 	34,  // 18: outrider.v1.Frame.grant:type_name -> outrider.v1.Grant
-	36,  // 19: outrider.v1.Frame.cancel:type_name -> outrider.v1.Cancel
-	39,  // 20: outrider.v1.Frame.sample_done:type_name -> outrider.v1.SampleDone
-	41,  // 21: outrider.v1.Frame.report:type_name -> outrider.v1.Report
-	45,  // 22: outrider.v1.Frame.reported:type_name -> outrider.v1.Reported
-	46,  // 23: outrider.v1.Frame.confirm:type_name -> outrider.v1.Confirm
-	47,  // 24: outrider.v1.Frame.confirmed:type_name -> outrider.v1.Confirmed
-	48,  // 25: outrider.v1.Frame.drain:type_name -> outrider.v1.Drain
-	49,  // 26: outrider.v1.Frame.release:type_name -> outrider.v1.Release
+	37,  // 19: outrider.v1.Frame.cancel:type_name -> outrider.v1.Cancel
+	40,  // 20: outrider.v1.Frame.sample_done:type_name -> outrider.v1.SampleDone
+	42,  // 21: outrider.v1.Frame.report:type_name -> outrider.v1.Report
+	46,  // 22: outrider.v1.Frame.reported:type_name -> outrider.v1.Reported
+	47,  // 23: outrider.v1.Frame.confirm:type_name -> outrider.v1.Confirm
+	48,  // 24: outrider.v1.Frame.confirmed:type_name -> outrider.v1.Confirmed
+	49,  // 25: outrider.v1.Frame.drain:type_name -> outrider.v1.Drain
+	50,  // 26: outrider.v1.Frame.release:type_name -> outrider.v1.Release
 	35,  // 27: outrider.v1.Frame.carried:type_name -> outrider.v1.Carried
-	37,  // 28: outrider.v1.Frame.cancel_groups:type_name -> outrider.v1.CancelGroups
-	38,  // 29: outrider.v1.Frame.groups_cancelled:type_name -> outrider.v1.GroupsCancelled
-	50,  // 30: outrider.v1.Frame.take:type_name -> outrider.v1.Take
-	52,  // 31: outrider.v1.Frame.cancel_take:type_name -> outrider.v1.CancelTake
-	54,  // 32: outrider.v1.Frame.lease:type_name -> outrider.v1.Lease
-	56,  // 33: outrider.v1.Frame.publish:type_name -> outrider.v1.Publish
-	57,  // 34: outrider.v1.Frame.publication:type_name -> outrider.v1.Publication
-	58,  // 35: outrider.v1.Frame.admit:type_name -> outrider.v1.Admit
-	59,  // 36: outrider.v1.Frame.admitted:type_name -> outrider.v1.Admitted
-	61,  // 37: outrider.v1.Frame.commit:type_name -> outrider.v1.Commit
-	62,  // 38: outrider.v1.Frame.rollback:type_name -> outrider.v1.Rollback
-	63,  // 39: outrider.v1.Frame.lease_status:type_name -> outrider.v1.LeaseStatus
-	64,  // 40: outrider.v1.Frame.settled:type_name -> outrider.v1.Settled
-	65,  // 41: outrider.v1.Frame.discard_groups:type_name -> outrider.v1.DiscardGroups
-	60,  // 42: outrider.v1.Frame.next:type_name -> outrider.v1.Next
-	67,  // 43: outrider.v1.Frame.set_base:type_name -> outrider.v1.SetBase
-	68,  // 44: outrider.v1.Frame.append:type_name -> outrider.v1.Append
-	69,  // 45: outrider.v1.Frame.committed:type_name -> outrider.v1.Committed
-	70,  // 46: outrider.v1.Frame.get_state:type_name -> outrider.v1.GetState
-	71,  // 47: outrider.v1.Frame.state_bytes:type_name -> outrider.v1.StateBytes
-	72,  // 48: outrider.v1.Frame.saved:type_name -> outrider.v1.Saved
-	73,  // 49: outrider.v1.Frame.rewind:type_name -> outrider.v1.Rewind
-	74,  // 50: outrider.v1.Frame.rewound:type_name -> outrider.v1.Rewound
-	75,  // 51: outrider.v1.Frame.get_stats:type_name -> outrider.v1.GetStats
-	78,  // 52: outrider.v1.Frame.stats:type_name -> outrider.v1.Stats
-	82,  // 53: outrider.v1.Frame.close:type_name -> outrider.v1.Close
-	83,  // 54: outrider.v1.Frame.closed:type_name -> outrider.v1.Closed
-	80,  // 55: outrider.v1.Frame.get_metrics:type_name -> outrider.v1.GetMetrics
-	81,  // 56: outrider.v1.Frame.metrics:type_name -> outrider.v1.Metrics
-	84,  // 57: outrider.v1.Frame.hold:type_name -> outrider.v1.Hold
-	85,  // 58: outrider.v1.Frame.hold_granted:type_name -> outrider.v1.HoldGranted
-	86,  // 59: outrider.v1.Frame.await_frontier:type_name -> outrider.v1.AwaitFrontier
-	87,  // 60: outrider.v1.Frame.release_hold:type_name -> outrider.v1.ReleaseHold
-	88,  // 61: outrider.v1.Frame.begin_update:type_name -> outrider.v1.BeginUpdate
-	90,  // 62: outrider.v1.Frame.update_state:type_name -> outrider.v1.UpdateState
-	91,  // 63: outrider.v1.Frame.get_update:type_name -> outrider.v1.GetUpdate
-	92,  // 64: outrider.v1.Frame.record_update:type_name -> outrider.v1.RecordUpdate
-	93,  // 65: outrider.v1.Frame.undo_update:type_name -> outrider.v1.UndoUpdate
-	7,   // 66: outrider.v1.Timeline.origin:type_name -> outrider.v1.Term
-	8,   // 67: outrider.v1.Receipt.timeline:type_name -> outrider.v1.Timeline
-	10,  // 68: outrider.v1.Locator.segment:type_name -> outrider.v1.SegmentId
-	13,  // 69: outrider.v1.Own.run:type_name -> outrider.v1.Run
-	15,  // 70: outrider.v1.Own.config:type_name -> outrider.v1.Config
-	17,  // 71: outrider.v1.Config.source:type_name -> outrider.v1.Source
-	16,  // 72: outrider.v1.Config.times:type_name -> outrider.v1.Times
-	13,  // 73: outrider.v1.Join.run:type_name -> outrider.v1.Run
-	20,  // 74: outrider.v1.Join.worker:type_name -> outrider.v1.WorkerRole
-	21,  // 75: outrider.v1.Join.trainer:type_name -> outrider.v1.TrainerRole
-	12,  // 76: outrider.v1.Join.endpoint:type_name -> outrider.v1.Endpoint
-	7,   // 77: outrider.v1.Join.known_term:type_name -> outrider.v1.Term
-	22,  // 78: outrider.v1.Join.inventory:type_name -> outrider.v1.Inventory
-	8,   // 79: outrider.v1.WorkerRole.confirmed_timeline:type_name -> outrider.v1.Timeline
-	66,  // 80: outrider.v1.TrainerRole.log:type_name -> outrider.v1.Entry
-	23,  // 81: outrider.v1.Inventory.held:type_name -> outrider.v1.Held
-	9,   // 82: outrider.v1.Held.receipt:type_name -> outrider.v1.Receipt
-	43,  // 83: outrider.v1.Held.outcome:type_name -> outrider.v1.Outcome
-	7,   // 84: outrider.v1.Joined.term:type_name -> outrider.v1.Term
-	8,   // 85: outrider.v1.Joined.timeline:type_name -> outrider.v1.Timeline
-	12,  // 86: outrider.v1.Joined.table:type_name -> outrider.v1.Endpoint
-	10,  // 87: outrider.v1.Joined.table_segment:type_name -> outrider.v1.SegmentId
-	9,   // 88: outrider.v1.Joined.void:type_name -> outrider.v1.Receipt
-	7,   // 89: outrider.v1.NewTerm.term:type_name -> outrider.v1.Term
-	8,   // 90: outrider.v1.NewTimeline.timeline:type_name -> outrider.v1.Timeline
-	1,   // 91: outrider.v1.End.error:type_name -> outrider.v1.Error
-	10,  // 92: outrider.v1.Fetch.segments:type_name -> outrider.v1.SegmentId
-	10,  // 93: outrider.v1.Fetched.segments:type_name -> outrider.v1.SegmentId
-	8,   // 94: outrider.v1.Receipts.timeline:type_name -> outrider.v1.Timeline
-	33,  // 95: outrider.v1.Grant.receipts:type_name -> outrider.v1.Receipts
-	33,  // 96: outrider.v1.Carried.receipts:type_name -> outrider.v1.Receipts
-	9,   // 97: outrider.v1.Cancel.receipts:type_name -> outrider.v1.Receipt
-	40,  // 98: outrider.v1.SampleDone.counts:type_name -> outrider.v1.SampleCount
-	9,   // 99: outrider.v1.SampleCount.receipt:type_name -> outrider.v1.Receipt
-	43,  // 100: outrider.v1.Report.outcomes:type_name -> outrider.v1.Outcome
-	42,  // 101: outrider.v1.Report.successes:type_name -> outrider.v1.Successes
-	33,  // 102: outrider.v1.Successes.receipts:type_name -> outrider.v1.Receipts
-	9,   // 103: outrider.v1.Outcome.receipt:type_name -> outrider.v1.Receipt
-	11,  // 104: outrider.v1.Outcome.locator:type_name -> outrider.v1.Locator
-	44,  // 105: outrider.v1.Outcome.summary:type_name -> outrider.v1.Summary
-	1,   // 106: outrider.v1.Reported.errors:type_name -> outrider.v1.Error
-	8,   // 107: outrider.v1.Confirmed.timeline:type_name -> outrider.v1.Timeline
-	51,  // 108: outrider.v1.Take.alone:type_name -> outrider.v1.Alone
-	11,  // 109: outrider.v1.LeasedGroup.locator:type_name -> outrider.v1.Locator
-	44,  // 110: outrider.v1.LeasedGroup.summary:type_name -> outrider.v1.Summary
-	53,  // 111: outrider.v1.Lease.groups:type_name -> outrider.v1.LeasedGroup
-	12,  // 112: outrider.v1.Lease.endpoints:type_name -> outrider.v1.Endpoint
-	11,  // 113: outrider.v1.Shard.locators:type_name -> outrider.v1.Locator
-	55,  // 114: outrider.v1.Publish.shards:type_name -> outrider.v1.Shard
-	94,  // 115: outrider.v1.Publish.roles:type_name -> outrider.v1.Publish.RolesEntry
-	8,   // 116: outrider.v1.Publication.timeline:type_name -> outrider.v1.Timeline
-	7,   // 117: outrider.v1.Publication.term:type_name -> outrider.v1.Term
-	55,  // 118: outrider.v1.Publication.shards:type_name -> outrider.v1.Shard
-	95,  // 119: outrider.v1.Publication.roles:type_name -> outrider.v1.Publication.RolesEntry
-	12,  // 120: outrider.v1.Publication.endpoints:type_name -> outrider.v1.Endpoint
-	57,  // 121: outrider.v1.Admit.publication:type_name -> outrider.v1.Publication
-	10,  // 122: outrider.v1.Admitted.segments:type_name -> outrider.v1.SegmentId
-	11,  // 123: outrider.v1.Admitted.locators:type_name -> outrider.v1.Locator
-	58,  // 124: outrider.v1.Commit.admit:type_name -> outrider.v1.Admit
-	66,  // 125: outrider.v1.SetBase.log:type_name -> outrider.v1.Entry
-	66,  // 126: outrider.v1.Append.entry:type_name -> outrider.v1.Entry
-	76,  // 127: outrider.v1.Books.reserved:type_name -> outrider.v1.Count
-	76,  // 128: outrider.v1.Books.acknowledged:type_name -> outrider.v1.Count
-	96,  // 129: outrider.v1.Books.discarded:type_name -> outrider.v1.Books.DiscardedEntry
-	76,  // 130: outrider.v1.Books.failed:type_name -> outrider.v1.Count
-	76,  // 131: outrider.v1.Books.live:type_name -> outrider.v1.Count
-	97,  // 132: outrider.v1.Books.live_groups:type_name -> outrider.v1.Books.LiveGroupsEntry
-	77,  // 133: outrider.v1.Stats.books:type_name -> outrider.v1.Books
-	8,   // 134: outrider.v1.Stats.timeline:type_name -> outrider.v1.Timeline
-	7,   // 135: outrider.v1.Stats.term:type_name -> outrider.v1.Term
-	79,  // 136: outrider.v1.Stats.members:type_name -> outrider.v1.MemberStats
-	78,  // 137: outrider.v1.Closed.stats:type_name -> outrider.v1.Stats
-	89,  // 138: outrider.v1.UpdateState.engines:type_name -> outrider.v1.EngineState
-	76,  // 139: outrider.v1.Books.DiscardedEntry.value:type_name -> outrider.v1.Count
-	0,   // 140: outrider.v1.Owner.Session:input_type -> outrider.v1.Frame
-	0,   // 141: outrider.v1.Owner.Session:output_type -> outrider.v1.Frame
-	141, // [141:142] is the sub-list for method output_type
-	140, // [140:141] is the sub-list for method input_type
-	140, // [140:140] is the sub-list for extension type_name
-	140, // [140:140] is the sub-list for extension extendee
-	0,   // [0:140] is the sub-list for field type_name
+	36,  // 28: outrider.v1.Frame.credit:type_name -> outrider.v1.Credit
+	38,  // 29: outrider.v1.Frame.cancel_groups:type_name -> outrider.v1.CancelGroups
+	39,  // 30: outrider.v1.Frame.groups_cancelled:type_name -> outrider.v1.GroupsCancelled
+	51,  // 31: outrider.v1.Frame.take:type_name -> outrider.v1.Take
+	53,  // 32: outrider.v1.Frame.cancel_take:type_name -> outrider.v1.CancelTake
+	55,  // 33: outrider.v1.Frame.lease:type_name -> outrider.v1.Lease
+	57,  // 34: outrider.v1.Frame.publish:type_name -> outrider.v1.Publish
+	58,  // 35: outrider.v1.Frame.publication:type_name -> outrider.v1.Publication
+	59,  // 36: outrider.v1.Frame.admit:type_name -> outrider.v1.Admit
+	60,  // 37: outrider.v1.Frame.admitted:type_name -> outrider.v1.Admitted
+	62,  // 38: outrider.v1.Frame.commit:type_name -> outrider.v1.Commit
+	63,  // 39: outrider.v1.Frame.rollback:type_name -> outrider.v1.Rollback
+	64,  // 40: outrider.v1.Frame.lease_status:type_name -> outrider.v1.LeaseStatus
+	65,  // 41: outrider.v1.Frame.settled:type_name -> outrider.v1.Settled
+	66,  // 42: outrider.v1.Frame.discard_groups:type_name -> outrider.v1.DiscardGroups
+	61,  // 43: outrider.v1.Frame.next:type_name -> outrider.v1.Next
+	68,  // 44: outrider.v1.Frame.set_base:type_name -> outrider.v1.SetBase
+	69,  // 45: outrider.v1.Frame.append:type_name -> outrider.v1.Append
+	70,  // 46: outrider.v1.Frame.committed:type_name -> outrider.v1.Committed
+	71,  // 47: outrider.v1.Frame.get_state:type_name -> outrider.v1.GetState
+	72,  // 48: outrider.v1.Frame.state_bytes:type_name -> outrider.v1.StateBytes
+	73,  // 49: outrider.v1.Frame.saved:type_name -> outrider.v1.Saved
+	74,  // 50: outrider.v1.Frame.rewind:type_name -> outrider.v1.Rewind
+	75,  // 51: outrider.v1.Frame.rewound:type_name -> outrider.v1.Rewound
+	76,  // 52: outrider.v1.Frame.get_stats:type_name -> outrider.v1.GetStats
+	79,  // 53: outrider.v1.Frame.stats:type_name -> outrider.v1.Stats
+	83,  // 54: outrider.v1.Frame.close:type_name -> outrider.v1.Close
+	84,  // 55: outrider.v1.Frame.closed:type_name -> outrider.v1.Closed
+	81,  // 56: outrider.v1.Frame.get_metrics:type_name -> outrider.v1.GetMetrics
+	82,  // 57: outrider.v1.Frame.metrics:type_name -> outrider.v1.Metrics
+	85,  // 58: outrider.v1.Frame.hold:type_name -> outrider.v1.Hold
+	86,  // 59: outrider.v1.Frame.hold_granted:type_name -> outrider.v1.HoldGranted
+	87,  // 60: outrider.v1.Frame.await_frontier:type_name -> outrider.v1.AwaitFrontier
+	88,  // 61: outrider.v1.Frame.release_hold:type_name -> outrider.v1.ReleaseHold
+	89,  // 62: outrider.v1.Frame.begin_update:type_name -> outrider.v1.BeginUpdate
+	91,  // 63: outrider.v1.Frame.update_state:type_name -> outrider.v1.UpdateState
+	92,  // 64: outrider.v1.Frame.get_update:type_name -> outrider.v1.GetUpdate
+	93,  // 65: outrider.v1.Frame.record_update:type_name -> outrider.v1.RecordUpdate
+	94,  // 66: outrider.v1.Frame.undo_update:type_name -> outrider.v1.UndoUpdate
+	7,   // 67: outrider.v1.Timeline.origin:type_name -> outrider.v1.Term
+	8,   // 68: outrider.v1.Receipt.timeline:type_name -> outrider.v1.Timeline
+	10,  // 69: outrider.v1.Locator.segment:type_name -> outrider.v1.SegmentId
+	13,  // 70: outrider.v1.Own.run:type_name -> outrider.v1.Run
+	15,  // 71: outrider.v1.Own.config:type_name -> outrider.v1.Config
+	17,  // 72: outrider.v1.Config.source:type_name -> outrider.v1.Source
+	16,  // 73: outrider.v1.Config.times:type_name -> outrider.v1.Times
+	13,  // 74: outrider.v1.Join.run:type_name -> outrider.v1.Run
+	20,  // 75: outrider.v1.Join.worker:type_name -> outrider.v1.WorkerRole
+	21,  // 76: outrider.v1.Join.trainer:type_name -> outrider.v1.TrainerRole
+	12,  // 77: outrider.v1.Join.endpoint:type_name -> outrider.v1.Endpoint
+	7,   // 78: outrider.v1.Join.known_term:type_name -> outrider.v1.Term
+	22,  // 79: outrider.v1.Join.inventory:type_name -> outrider.v1.Inventory
+	8,   // 80: outrider.v1.WorkerRole.confirmed_timeline:type_name -> outrider.v1.Timeline
+	67,  // 81: outrider.v1.TrainerRole.log:type_name -> outrider.v1.Entry
+	23,  // 82: outrider.v1.Inventory.held:type_name -> outrider.v1.Held
+	9,   // 83: outrider.v1.Held.receipt:type_name -> outrider.v1.Receipt
+	44,  // 84: outrider.v1.Held.outcome:type_name -> outrider.v1.Outcome
+	7,   // 85: outrider.v1.Joined.term:type_name -> outrider.v1.Term
+	8,   // 86: outrider.v1.Joined.timeline:type_name -> outrider.v1.Timeline
+	12,  // 87: outrider.v1.Joined.table:type_name -> outrider.v1.Endpoint
+	10,  // 88: outrider.v1.Joined.table_segment:type_name -> outrider.v1.SegmentId
+	9,   // 89: outrider.v1.Joined.void:type_name -> outrider.v1.Receipt
+	7,   // 90: outrider.v1.NewTerm.term:type_name -> outrider.v1.Term
+	8,   // 91: outrider.v1.NewTimeline.timeline:type_name -> outrider.v1.Timeline
+	1,   // 92: outrider.v1.End.error:type_name -> outrider.v1.Error
+	10,  // 93: outrider.v1.Fetch.segments:type_name -> outrider.v1.SegmentId
+	10,  // 94: outrider.v1.Fetched.segments:type_name -> outrider.v1.SegmentId
+	8,   // 95: outrider.v1.Receipts.timeline:type_name -> outrider.v1.Timeline
+	33,  // 96: outrider.v1.Grant.receipts:type_name -> outrider.v1.Receipts
+	33,  // 97: outrider.v1.Carried.receipts:type_name -> outrider.v1.Receipts
+	33,  // 98: outrider.v1.Credit.receipts:type_name -> outrider.v1.Receipts
+	9,   // 99: outrider.v1.Cancel.receipts:type_name -> outrider.v1.Receipt
+	41,  // 100: outrider.v1.SampleDone.counts:type_name -> outrider.v1.SampleCount
+	9,   // 101: outrider.v1.SampleCount.receipt:type_name -> outrider.v1.Receipt
+	44,  // 102: outrider.v1.Report.outcomes:type_name -> outrider.v1.Outcome
+	43,  // 103: outrider.v1.Report.successes:type_name -> outrider.v1.Successes
+	33,  // 104: outrider.v1.Successes.receipts:type_name -> outrider.v1.Receipts
+	9,   // 105: outrider.v1.Outcome.receipt:type_name -> outrider.v1.Receipt
+	11,  // 106: outrider.v1.Outcome.locator:type_name -> outrider.v1.Locator
+	45,  // 107: outrider.v1.Outcome.summary:type_name -> outrider.v1.Summary
+	1,   // 108: outrider.v1.Reported.errors:type_name -> outrider.v1.Error
+	8,   // 109: outrider.v1.Confirmed.timeline:type_name -> outrider.v1.Timeline
+	52,  // 110: outrider.v1.Take.alone:type_name -> outrider.v1.Alone
+	11,  // 111: outrider.v1.LeasedGroup.locator:type_name -> outrider.v1.Locator
+	45,  // 112: outrider.v1.LeasedGroup.summary:type_name -> outrider.v1.Summary
+	54,  // 113: outrider.v1.Lease.groups:type_name -> outrider.v1.LeasedGroup
+	12,  // 114: outrider.v1.Lease.endpoints:type_name -> outrider.v1.Endpoint
+	11,  // 115: outrider.v1.Shard.locators:type_name -> outrider.v1.Locator
+	56,  // 116: outrider.v1.Publish.shards:type_name -> outrider.v1.Shard
+	95,  // 117: outrider.v1.Publish.roles:type_name -> outrider.v1.Publish.RolesEntry
+	8,   // 118: outrider.v1.Publication.timeline:type_name -> outrider.v1.Timeline
+	7,   // 119: outrider.v1.Publication.term:type_name -> outrider.v1.Term
+	56,  // 120: outrider.v1.Publication.shards:type_name -> outrider.v1.Shard
+	96,  // 121: outrider.v1.Publication.roles:type_name -> outrider.v1.Publication.RolesEntry
+	12,  // 122: outrider.v1.Publication.endpoints:type_name -> outrider.v1.Endpoint
+	58,  // 123: outrider.v1.Admit.publication:type_name -> outrider.v1.Publication
+	10,  // 124: outrider.v1.Admitted.segments:type_name -> outrider.v1.SegmentId
+	11,  // 125: outrider.v1.Admitted.locators:type_name -> outrider.v1.Locator
+	59,  // 126: outrider.v1.Commit.admit:type_name -> outrider.v1.Admit
+	67,  // 127: outrider.v1.SetBase.log:type_name -> outrider.v1.Entry
+	67,  // 128: outrider.v1.Append.entry:type_name -> outrider.v1.Entry
+	77,  // 129: outrider.v1.Books.reserved:type_name -> outrider.v1.Count
+	77,  // 130: outrider.v1.Books.acknowledged:type_name -> outrider.v1.Count
+	97,  // 131: outrider.v1.Books.discarded:type_name -> outrider.v1.Books.DiscardedEntry
+	77,  // 132: outrider.v1.Books.failed:type_name -> outrider.v1.Count
+	77,  // 133: outrider.v1.Books.live:type_name -> outrider.v1.Count
+	98,  // 134: outrider.v1.Books.live_groups:type_name -> outrider.v1.Books.LiveGroupsEntry
+	78,  // 135: outrider.v1.Stats.books:type_name -> outrider.v1.Books
+	8,   // 136: outrider.v1.Stats.timeline:type_name -> outrider.v1.Timeline
+	7,   // 137: outrider.v1.Stats.term:type_name -> outrider.v1.Term
+	80,  // 138: outrider.v1.Stats.members:type_name -> outrider.v1.MemberStats
+	79,  // 139: outrider.v1.Closed.stats:type_name -> outrider.v1.Stats
+	90,  // 140: outrider.v1.UpdateState.engines:type_name -> outrider.v1.EngineState
+	77,  // 141: outrider.v1.Books.DiscardedEntry.value:type_name -> outrider.v1.Count
+	0,   // 142: outrider.v1.Owner.Session:input_type -> outrider.v1.Frame
+	0,   // 143: outrider.v1.Owner.Session:output_type -> outrider.v1.Frame
+	143, // [143:144] is the sub-list for method output_type
+	142, // [142:143] is the sub-list for method input_type
+	142, // [142:142] is the sub-list for extension type_name
+	142, // [142:142] is the sub-list for extension extendee
+	0,   // [0:142] is the sub-list for field type_name
 }
 
 func init() { file_outrider_proto_init() }
@@ -7991,6 +8106,7 @@ func file_outrider_proto_init() {
 		(*Frame_Drain)(nil),
 		(*Frame_Release)(nil),
 		(*Frame_Carried)(nil),
+		(*Frame_Credit)(nil),
 		(*Frame_CancelGroups)(nil),
 		(*Frame_GroupsCancelled)(nil),
 		(*Frame_Take)(nil),
@@ -8036,7 +8152,7 @@ func file_outrider_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_outrider_proto_rawDesc), len(file_outrider_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   98,
+			NumMessages:   99,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from outrider import _credit
 from outrider import _wire_pb2 as wire
 from outrider._channel import DESCRIPTORS, Answer
 from outrider._memory import nbytes, write_stream
-from outrider.errors import Error, from_wire, kind_of
+from outrider.errors import Closed, DataError, Error, from_wire, kind_of
 from outrider.sample import Row, kind_of_row, to_batch
 
 if TYPE_CHECKING:
@@ -78,9 +79,32 @@ class Reporter:
         self._lock = threading.Lock()  # guards _thread
         self._writing = threading.Lock()  # held by the thread that writes and reports
         self._thread: threading.Thread | None = None
+        self._stopped = False
 
     def submit(self, finished: Finished) -> None:
-        """Takes a finished group; never blocks."""
+        """Takes a finished group; never blocks. One that is larger than was set aside for it waits for its host to have room."""
+        if finished.kind == "success" and _credit.exceeds(finished.work, size := finished.size()):
+            (asked,) = _credit.ask(self._member, [finished.work], [size])
+            asked.add_done_callback(lambda answered: self._credited(finished, answered))
+            return
+        self._put(finished)
+
+    def _credited(self, finished: Finished, answered: Future[Answer]) -> None:
+        """From the reading thread: the group may be written, or never will be."""
+        error = answered.exception()
+        if error is None:
+            self._put(finished)
+            return
+        why = error if isinstance(error, Error) else Error(str(error))
+        if isinstance(why, Closed) or self._stopped:
+            finished.answer.set_result(why)
+            return
+        # The execution ends all the same; its caller hears why.
+        ended = Finished(finished.work, "failure" if isinstance(why, DataError) else "retry", str(why))
+        ended.answer.add_done_callback(lambda _: finished.answer.set_result(why))
+        self._put(ended)
+
+    def _put(self, finished: Finished) -> None:
         self._queue.put(finished)
         with self._lock:
             if self._thread is None:
@@ -89,7 +113,8 @@ class Reporter:
 
     def submit_here(self, finished: Finished) -> None:
         """The same for a caller who waits for the answer anyway: this thread writes, unless another does."""
-        if not self._writing.acquire(blocking=False):
+        exceeds = finished.kind == "success" and _credit.exceeds(finished.work, finished.size())
+        if exceeds or not self._writing.acquire(blocking=False):
             self.submit(finished)
             return
         try:
@@ -99,6 +124,7 @@ class Reporter:
 
     def stop(self) -> None:
         """Ends the thread after what has been submitted."""
+        self._stopped = True
         self._queue.put(None)
 
     def _run(self) -> None:

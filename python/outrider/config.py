@@ -113,7 +113,9 @@ class Limits:
         executing: Samples that run at once.
         retained: Groups between reservation and settlement.
         completed: Finished groups that wait for a batch or are in one.
-        bytes: Bytes of segments per host: an integer, or text such as "4GiB".
+        bytes: Bytes of segments on each host, of all workers there together: an integer, or text such as "4GiB". None: half of the
+            memory that the least of the host's containers may use. A finished group waits for room before it is written; the oldest
+            one that a take waits for may go beyond, one at a time, with a warning.
 
     Raises:
         ConfigError: A bound that is no positive whole number.

@@ -129,6 +129,8 @@ class Stats:
         replay: Groups below the cursor that are back in the source.
         stuck: Samples that their workers did not end when they were told to.
         resting: Groups that wait before they go out again, because their executions were lost one after the other.
+        waiting_for_bytes: Producers of finished groups that wait until their host has room to write them.
+        overdrawn: Groups that went beyond the byte bound because somebody waited for them, in this life of the owner.
         interrupted: Executions that were lost with their worker or to their deadline, in this life of the owner.
     """
 
@@ -159,6 +161,8 @@ class Stats:
     replay: int
     stuck: int
     resting: int
+    waiting_for_bytes: int
+    overdrawn: int
     interrupted: int
 
     def line(self) -> str:
@@ -222,6 +226,8 @@ _SAME = (
     "replay",
     "stuck",
     "resting",
+    "waiting_for_bytes",
+    "overdrawn",
     "interrupted",
 )
 

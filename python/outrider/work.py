@@ -35,6 +35,7 @@ class Work:
         row: The prompt's index in its source.
         print: Digest of the prompt, where this worker has made it; empty otherwise.
         version: Weight version that was announced when the work was dispatched.
+        promise: Bytes that its host has set aside for its rows; None: there is no bound.
         granted: The `Receipts` that it came with: the timeline and the worker session of its own receipt.
     """
 
@@ -48,13 +49,22 @@ class Work:
         "granted",
         "group",
         "print",
+        "promise",
         "row",
         "version",
         "worker",
     )
 
     def __init__(
-        self, worker: Worker, granted: Any, group: int, attempt: int, execution: int, row: int, version: int
+        self,
+        worker: Worker,
+        granted: Any,
+        group: int,
+        attempt: int,
+        execution: int,
+        row: int,
+        version: int,
+        promise: int | None = None,
     ) -> None:
         self.worker = worker
         self.granted = granted
@@ -63,6 +73,7 @@ class Work:
         self.execution = execution
         self.row = row
         self.version = version
+        self.promise = promise
         self._done = 0  # a bit for each slot whose place is free
         self._ending = False
         self._cancelled = False
@@ -112,7 +123,7 @@ class Work:
             self.worker.samples_done([(self, 1)])
 
     def complete(self, data: pa.RecordBatch | pa.Table | Sequence[Sample | Sequence[Sample]]) -> bool:
-        """Reports success: writes the group's rows once into shared memory.
+        """Reports success: writes the group's rows once into shared memory, as soon as the host's byte budget has room for them.
 
         Args:
             data: One sample (or list of samples) for each slot, in order; or the rows as Arrow, with the columns `group` and
@@ -123,7 +134,8 @@ class Work:
             receipt is stale) or the run is over; nothing is left to do.
 
         Raises:
-            DataError: Rows that break the schema rules, or carry another group's identity.
+            DataError: Rows that break the schema rules, carry another group's identity, or are more than the byte budget of the whole
+                host: nothing was written.
             Closed: The sidecar has died.
         """
         return blocking(self._complete(data, self.worker.reporter.submit_here))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
@@ -11,15 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from outrider import _credit
 from outrider import _wire_pb2 as wire
 from outrider._inbox import Inbox
 from outrider._member import Member
-from outrider._memory import write_stream
+from outrider._memory import nbytes, write_stream
 from outrider._report import Report, Reporter
 from outrider._segment import Segment
 from outrider._steps import Steps, Wait, awaiting, blocking
 from outrider.config import count
-from outrider.errors import Closed, ConfigError, EndOfRun, Error, kind_of
+from outrider.errors import Closed, ConfigError, EndOfRun, Error, Stale, kind_of
 from outrider.identity import identify
 from outrider.keyed import Rows
 from outrider.serve import serve
@@ -110,7 +112,8 @@ class Worker:
             For each group whether the owner took it, as `Work.complete` says it.
 
         Raises:
-            DataError: Rows that do not belong to these groups in this order, or that break the schema rules.
+            DataError: Rows that do not belong to these groups in this order, that break the schema rules, or that are together more
+                than the byte budget of their host: fewer at once may be less.
             Closed: The sidecar has died.
         """
         return blocking(self._complete_many(works, batch))
@@ -131,6 +134,12 @@ class Worker:
         for work in works:
             if work.ending:
                 work.begin_end()  # Refuses, before anything has been written.
+        total = nbytes([batch])
+        sizes = [total * (end - start) // batch.num_rows for start, end in zip([0, *ends], ends, strict=False)]
+        if any(_credit.exceeds(work, size) for work, size in zip(works, sizes, strict=True)):
+            for asked in _credit.ask(self._member, works, sizes):
+                with contextlib.suppress(Stale):  # The answer to the report says of which.
+                    yield Wait(asked)
         report = Report()
         report.succeeded(works, ends, write_stream(batch.schema, [batch], "segment"))
         for work in works:
@@ -252,7 +261,8 @@ class Worker:
         if kind == "grant":
             grant = frame.grant
             receipts = grant.receipts
-            columns = (receipts.groups, receipts.attempts, receipts.executions, grant.rows, grant.versions)
+            promises = grant.promises or [None] * len(receipts.groups)
+            columns = (receipts.groups, receipts.attempts, receipts.executions, grant.rows, grant.versions, promises)
             works = [Work(self, receipts, *values) for values in zip(*columns, strict=True)]
             with self._lock:
                 self._works.update((work.execution, work) for work in works)

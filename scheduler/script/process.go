@@ -128,6 +128,7 @@ func (p *process) holding(execution uint64) *scheduler.Held {
 func (r *Runner) cmdWorker(a *args) {
 	p := r.process(a)
 	p.member.Worker = &scheduler.WorkerRole{Slots: int(a.number("slots", 4)), Engine: a.flag("engine")}
+	p.member.Memory = a.number("memory", 0)
 	r.attach(p, true)
 }
 

@@ -30,6 +30,8 @@ func (r *Runner) value(a scheduler.Answer) string {
 			text.WriteString(" final")
 		}
 		return text.String()
+	case scheduler.Credited:
+		return fmt.Sprintf("%d bytes may be written", v.Bytes)
 	case scheduler.LeaseStatus:
 		return r.status(v)
 	case scheduler.HoldID:
@@ -106,6 +108,9 @@ func (r *Runner) cmdStats(*args) {
 	r.say("terminal %d, completed %d, leased %d; buffered %d of %d, retained %d of %d", v.Terminal, v.Completed, v.Leased, v.Buffered, v.Limits.Completed, v.Retained, v.Limits.Retained)
 	r.say("cursor %d, to replay %d, next rollout %d, version %d, timeline %s", v.Cursor, v.Replay, v.NextRollout, v.Announced, r.timeline(v.Timeline))
 	r.say("requeued %d, stale outcomes %d, evicted %d, stale settled %d, overdrawn %d, adopted %d, rewinds %d", v.Requeued, v.StaleOutcomes, v.Evicted, v.StaleSettled, v.Overdrawn, v.Adopted, v.Rewinds)
+	if v.Limits.Bytes > 0 {
+		r.say("bytes %d of %d on the fullest host, %d wait for room", v.Bytes, v.Limits.Bytes, v.WaitingCredits)
+	}
 	if v.Stuck+v.Resting+v.Interrupted > 0 {
 		r.say("interrupted %d, resting %d, stuck %d samples", v.Interrupted, v.Resting, v.Stuck)
 	}

@@ -134,6 +134,19 @@ func (r *Runner) cmdCancelGroups(a *args) {
 	r.result(err, "%d asked to end", n)
 }
 
+// cmdCredit asks for leave to write: all executions in one call.
+func (r *Runner) cmdCredit(a *args) {
+	var receipts []leases.Receipt
+	var bytes []int64
+	n := a.number("bytes", 100)
+	for _, x := range r.receipts(a) {
+		receipts, bytes = append(receipts, x.Receipt), append(bytes, n)
+	}
+	t := r.ticket()
+	r.owner.Credit(t, receipts, bytes)
+	r.waits(t)
+}
+
 func (r *Runner) cmdFreed(a *args) {
 	r.owner.BytesReleased(a.text("host", "host1"), a.number("bytes", 0))
 }

@@ -2,6 +2,7 @@ package node
 
 import (
 	"fmt"
+	"math"
 	"os"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
@@ -15,6 +16,23 @@ const leastDescriptors = 4096
 
 // leastMemory is below what one run with a model of any size needs, in bytes.
 const leastMemory = 2 << 30
+
+// Memory is how many bytes processes here may use: the node's memory, or the container's limit when that is less; 0 when nothing says.
+func Memory() int64 {
+	var total uint64
+	if host, err := procfs.NewDefaultFS(); err == nil {
+		if info, err := host.Meminfo(); err == nil && info.MemTotalBytes != nil {
+			total = *info.MemTotalBytes
+		}
+	}
+	if limit, err := memlimit.FromCgroup(); err == nil && limit > 0 && (total == 0 || limit < total) {
+		total = limit
+	}
+	if total > math.MaxInt64 {
+		return 0
+	}
+	return int64(total)
+}
 
 // memoryLimit reads what the container may use, and what the host has left.
 func memoryLimit() Fact {
