@@ -2,6 +2,7 @@ package sidecar
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -139,4 +140,17 @@ func TestAReportThatUsesTheSourceUpIsAnsweredBeforeTheEnd(t *testing.T) {
 		require.Empty(t, answer.GetReported().GetErrors())
 	}
 	worker.next(func(f *wire.Frame) bool { return f.GetEnd() != nil })
+}
+
+func TestMembersThatCannotReachTheOwnersSocketGoByItsPort(t *testing.T) {
+	t.Parallel()
+	_, address := startOwner(t, testConfig(), 8, false)
+	port, socket, both := strings.Cut(address, "@")
+	require.True(t, both)
+	require.NotEmpty(t, socket)
+	trainer := startTrainer(t, port, -1, nil)
+	worker := startWorker(t, port+"@outrider/of-another-host", "engine-0", 64)
+	worker.finish(2)
+	require.Equal(t, []int64{0, 1}, trainer.train(0))
+	require.EqualValues(t, 2, trainer.stats().GetBooks().GetAcknowledged().GetGroups())
 }
