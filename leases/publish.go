@@ -223,6 +223,12 @@ func (lease *Lease) Missing() (Rank, bool) {
 	return Rank{}, false
 }
 
+// AdmittedBy returns the session that admitted for a rank; false when the publication does not require that rank.
+func (lease *Lease) AdmittedBy(r Rank) (Session, bool) {
+	by, ok := lease.admitted[r]
+	return by, ok
+}
+
 // Admitted returns the sessions that have admitted, by role and rank as required.
 func (lease *Lease) Admitted() []Session {
 	if lease.pub == nil {

@@ -175,8 +175,13 @@ func (s *Scheduler) finishCommit(r *replication) {
 		s.unhold(g)
 	}
 	s.ledger.FinishCommit(lease)
+	var behind []*member
 	for _, m := range s.cohort.members() {
-		if m.decided {
+		switch by, required := lease.AdmittedBy(m.rank()); {
+		case !m.decided:
+		case required && by != m.session && m.stateAt < rollout:
+			behind = append(behind, m) // it attached while the commit was in doubt, and was answered nothing
+		default:
 			m.stateAt = rollout
 		}
 	}
@@ -184,6 +189,10 @@ func (s *Scheduler) finishCommit(r *replication) {
 	s.log(Info, "committed", "rollout", rollout, "admission", lease.Admission)
 	for _, t := range r.tickets {
 		s.answer(t, lease.Status(), nil)
+	}
+	for _, m := range behind {
+		s.expel(m, fmt.Errorf("%w: rollout %d is committed by the logs of the other ranks; %s came back with weights of rollout %d while that was in doubt: load the same checkpoint in every rank",
+			leases.ErrCohortChanged, rollout, m.rank(), m.stateAt))
 	}
 }
 
