@@ -31,6 +31,7 @@ const (
 	Closed        Kind = "closed"         // the run or the member has ended
 	EndOfRun      Kind = "end_of_run"     // the source is used up
 	OwnerLost     Kind = "owner_lost"     // the owner cannot be reached
+	NoWorkers     Kind = "no_workers"     // nobody is there to run what is waited for
 	Internal      Kind = "internal"       // a defect of Outrider
 )
 
@@ -53,6 +54,7 @@ var Codes = map[Kind]codes.Code{
 	Closed:        codes.Unavailable,
 	EndOfRun:      codes.OutOfRange,
 	OwnerLost:     codes.Unavailable,
+	NoWorkers:     codes.DeadlineExceeded,
 	Internal:      codes.Internal,
 }
 

@@ -32,6 +32,8 @@ var (
 	ErrReplaced = errors.New("leases: owner replaced")
 	// ErrNotReady: a later life of the owner has not learned its base; ask again when trainers have attached.
 	ErrNotReady = errors.New("leases: not ready")
+	// ErrNoWorkers: nobody has been there for too long to run what is waited for.
+	ErrNoWorkers = errors.New("leases: no workers")
 	// ErrLost: data or a party was lost before the operation could finish.
 	ErrLost = errors.New("leases: lost")
 )

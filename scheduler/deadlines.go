@@ -91,7 +91,9 @@ func (s *Scheduler) stick(e *running) {
 }
 
 // mostlyStuck reports whether so much of a worker is stuck that it gets no work.
-func (m *member) mostlyStuck() bool { return 2*m.stuck > int64(m.worker.Slots) }
+func (m *member) mostlyStuck() bool {
+	return m.worker.Slots > 0 && 2*m.stuck > int64(m.worker.Slots)
+}
 
 // unstick follows a change of what is stuck: a worker that has its slots back is reported again the next time.
 func (m *member) unstick(samples int64) {

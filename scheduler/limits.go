@@ -127,7 +127,9 @@ func (c *Config) derive(slots int64) Limits {
 func (s *Scheduler) relimit() {
 	slots := int64(0)
 	for _, m := range s.workers {
-		slots += max(int64(m.worker.Slots), int64(s.cfg.GroupSize))
+		if m.worker.Slots > 0 {
+			slots += max(int64(m.worker.Slots), int64(s.cfg.GroupSize))
+		}
 	}
 	s.limits = s.cfg.derive(slots)
 	if slots > 0 && !s.saidLimits {

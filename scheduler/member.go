@@ -24,7 +24,7 @@ type Member struct {
 
 // WorkerRole is a member that runs trajectories.
 type WorkerRole struct {
-	// Slots is how many samples it runs at once, at least 1.
+	// Slots is how many samples it runs at once; 0 while it asks for no work (SetSlots).
 	Slots int
 	// Engine says that it holds serving weights itself, so it must confirm versions.
 	Engine bool

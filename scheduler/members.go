@@ -3,6 +3,7 @@ package scheduler
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"outrider/leases"
 )
@@ -20,7 +21,12 @@ type member struct {
 	stuck    int64 // those of them that it did not end when it was told to
 	holding  holderList
 	draining bool
-	drained  bool // said so
+	drained  bool          // said so
+	since    time.Duration // when it attached
+	asked    bool          // it has had slots: it asked for work
+	confirms int           // how often it confirmed a version
+	begun    bool          // it has asked and may work with its weights
+	late     bool          // it had not begun by the start deadline, and was reported
 	// saidStuck is set once it was reported for being mostly stuck, until it is not any more.
 	saidStuck bool
 	credited  uint64 // Scheduler.creditSeq at its last credit
@@ -121,8 +127,8 @@ func (in Member) check() error {
 	switch {
 	case in.Session == 0:
 		return fmt.Errorf("%w: session 0 is nobody; choose a random one", leases.ErrConfig)
-	case in.Worker != nil && in.Worker.Slots < 1:
-		return fmt.Errorf("%w: worker %s has slots=%d; it must have at least 1", leases.ErrConfig, in.Name, in.Worker.Slots)
+	case in.Worker != nil && in.Worker.Slots < 0:
+		return fmt.Errorf("%w: worker %s has slots=%d; it must have at least 0, which is: no work yet", leases.ErrConfig, in.Name, in.Worker.Slots)
 	case in.Trainer != nil && (in.Trainer.Role == "" || in.Trainer.WorldSize < 1 || in.Trainer.Rank < 0 || in.Trainer.Rank >= in.Trainer.WorldSize):
 		return fmt.Errorf("%w: trainer %s is role=%q rank=%d of world_size=%d; ranks are 0 to world_size-1 of a named role", leases.ErrConfig, in.Name, in.Trainer.Role, in.Trainer.Rank, in.Trainer.WorldSize)
 	case in.Trainer != nil && (in.Trainer.StateAt < -1 || in.Trainer.Generation < 0):

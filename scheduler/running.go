@@ -25,6 +25,7 @@ type running struct {
 	// seq orders executions by when they started here; frontiers compare it.
 	seq        uint64
 	prev, next *running
+	begun      time.Duration // when it began here
 	// since is when it began, or was cancelled for its deadline; clock the list in which it waits for the time after that.
 	since          time.Duration
 	clock          *clockList
@@ -59,7 +60,7 @@ func (set *runningSet) find(r leases.Receipt) *running { return set.byID[identif
 func (s *Scheduler) begin(m *member, g *leases.Group, r leases.Receipt) *running {
 	set := &s.running
 	set.seq++
-	e := &running{receipt: r, group: g, m: m, charged: int64(s.cfg.GroupSize), promised: s.promise(m.host), seq: set.seq, prev: set.last, since: s.clock}
+	e := &running{receipt: r, group: g, m: m, charged: int64(s.cfg.GroupSize), promised: s.promise(m.host), seq: set.seq, prev: set.last, begun: s.clock, since: s.clock}
 	if set.last != nil {
 		set.last.next = e
 	} else {

@@ -32,6 +32,7 @@ type Scheduler struct {
 	deadlines clockList // executions that may go on
 	graces    clockList // executions past their deadline that are to end
 	rests     rests
+	live      liveness
 	// carried are the timelines under which workers may still know executions that the last rewind left alive.
 	carried map[uint64][]leases.Timeline
 	waiting orderList // TERMINAL groups, oldest first

@@ -16,11 +16,22 @@ type Times struct {
 	// CancelGrace is how long a worker that was told so may take to end it before the execution is void, its group goes
 	// elsewhere, and its samples count as stuck; 0 means 30 s.
 	CancelGrace time.Duration
+	// StartDeadline is how long a worker may be attached without having asked for work or, an engine, without weights
+	// that it may work with, before it is reported and not counted on; 0 means 5 min.
+	StartDeadline time.Duration
+	// JoinTimeout is how long a waiting take waits while no worker is there that can work; 0 means 10 min.
+	JoinTimeout time.Duration
+	// StallWarning is how long no group may have been finished, while some run or a take waits, before that is reported;
+	// 0 means 30 s. Further warnings come ever slower.
+	StallWarning time.Duration
 }
 
 const (
 	defaultExecutionDeadline = time.Hour
 	defaultCancelGrace       = 30 * time.Second
+	defaultStartDeadline     = 5 * time.Minute
+	defaultJoinTimeout       = 10 * time.Minute
+	defaultStallWarning      = 30 * time.Second
 )
 
 // complete fills in what was left out and lists what cannot work.
@@ -34,6 +45,9 @@ func (t *Times) complete() []string {
 	}{
 		{"execution_deadline", &t.ExecutionDeadline, defaultExecutionDeadline, false},
 		{"cancel_grace", &t.CancelGrace, defaultCancelGrace, true},
+		{"start_deadline", &t.StartDeadline, defaultStartDeadline, false},
+		{"join_timeout", &t.JoinTimeout, defaultJoinTimeout, false},
+		{"stall_warning", &t.StallWarning, defaultStallWarning, false},
 	} {
 		switch {
 		case *of.value == 0:
@@ -65,6 +79,7 @@ func (s *Scheduler) Advance(now time.Duration) {
 	s.expire()
 	s.wake()
 	s.pump()
+	s.watch()
 }
 
 // NextTimer says when Advance is needed next; false when nothing is due.
@@ -93,5 +108,6 @@ func (s *Scheduler) NextTimer() (time.Duration, bool) {
 	if t, ok := s.rests.next(); ok {
 		at(t)
 	}
+	s.nextWatch(at)
 	return next, armed
 }

@@ -72,6 +72,11 @@ func (w *world) config() Config {
 	if n(0, 1, "deadline") == 1 {
 		c.Times = Times{ExecutionDeadline: time.Duration(n(2, 7, "execution_deadline")) * time.Second, CancelGrace: time.Duration(n(1, 3, "cancel_grace")) * time.Second}
 	}
+	if n(0, 1, "watch") == 1 {
+		c.Times.StartDeadline = time.Duration(n(1, 9, "start_deadline")) * time.Second
+		c.Times.JoinTimeout = time.Duration(n(1, 9, "join_timeout")) * time.Second
+		c.Times.StallWarning = time.Duration(n(1, 9, "stall_warning")) * time.Second
+	}
 	least := int64(c.BatchGroups * (1 + max(c.Prefetch, 0)))
 	if c.Prefetch == 0 {
 		least = int64(2 * c.BatchGroups)
@@ -266,6 +271,12 @@ func (w *world) checkTimes() {
 		require.True(w.t, armed && at <= w.now+longRest, "groups rest, and nothing wakes them")
 	}
 	times := w.s.cfg.Times
+	if len(w.s.takes) > 0 && w.s.granting && w.s.closing == nil {
+		require.True(w.t, armed && at > w.now, "a take waits, and nothing will report that nothing comes")
+		if !slices.ContainsFunc(w.s.workers, (*member).canWork) && w.s.running.live == 0 {
+			require.Less(w.t, w.now-w.s.live.absentSince, times.JoinTimeout, "a take waits, and nobody can fill it")
+		}
+	}
 	for e := w.s.running.first; e != nil && times.ExecutionDeadline != Never && w.s.closing == nil; e = e.next {
 		if !e.stuck {
 			require.True(w.t, armed && at > w.now, "an execution runs, and nothing will end it")
@@ -359,7 +370,7 @@ func (w *world) act() {
 }
 
 func (w *world) fault() {
-	switch w.pick(16, "fault") {
+	switch w.pick(18, "fault") {
 	case 0, 1:
 		if len(w.workers) < 4 {
 			w.addWorker()
@@ -400,6 +411,13 @@ func (w *world) fault() {
 			require.NoError(w.t, err)
 			w.apply()
 		}
+	case 14:
+		if k := w.anyWorker(isAttached); k != nil {
+			k.slots = w.pick(7, "slots")
+			w.trace("worker %s sets slots %d", k.session, k.slots)
+			require.NoError(w.t, w.s.SetSlots(k.session, k.slots))
+			w.apply()
+		}
 	default:
 		w.job.attach()
 	}
@@ -416,9 +434,12 @@ func (w *world) finish() {
 			w.addWorker()
 		}
 		for _, k := range w.workers {
+			k.slots = max(k.slots, 1)
 			if !k.attached {
 				k.attach()
 			}
+			require.NoError(w.t, w.s.SetSlots(k.session, k.slots))
+			w.apply()
 			k.deliver(len(k.box))
 			for _, r := range slices.Clone(k.runs) {
 				k.finish(r)

@@ -15,7 +15,9 @@ func (s *Scheduler) attachWorker(m *member, w *WorkerRole) []leases.Receipt {
 	m.worker = &role
 	if !known {
 		s.workers = append(s.workers, m)
+		m.since = s.clock
 	}
+	m.asked = m.asked || w.Slots > 0
 	m.confirmed, m.confirmedIn = w.Confirmed, w.Timeline
 	s.relimit()
 	if s.ledger == nil {
@@ -150,6 +152,27 @@ func (s *Scheduler) pendingHeld(r leases.Receipt) *Held {
 	return nil
 }
 
+// SetSlots says how many samples a worker runs at once from here on: 0 keeps new work from it, while its memory is needed
+// for something else, say. What runs there goes on. Errors: ErrUnknown, ErrRefused (a negative number).
+func (s *Scheduler) SetSlots(session leases.Session, slots int) error {
+	if s.dead != nil {
+		return s.dead
+	}
+	m := s.members[session]
+	if m == nil || m.worker == nil {
+		return fmt.Errorf("%w: session %s is no attached worker", leases.ErrUnknown, session)
+	}
+	if slots < 0 {
+		return fmt.Errorf("%w: slots=%d of worker %s is negative; give 0 for no work, or how many samples it runs at once", leases.ErrRefused, slots, m.name)
+	}
+	m.worker.Slots = slots
+	m.asked = m.asked || slots > 0
+	m.saidStuck = m.saidStuck && m.mostlyStuck()
+	s.relimit()
+	s.pump()
+	return nil
+}
+
 // Drain gives a worker no new work; a Drained effect follows when its leaving loses nothing. Errors: ErrUnknown.
 func (s *Scheduler) Drain(session leases.Session) error {
 	m := s.members[session]
@@ -275,6 +298,7 @@ func (s *Scheduler) Confirm(session leases.Session, version int64, digest []byte
 		return leases.Timeline{}, fmt.Errorf("%w: engine %s confirms version %d with digest %x, the trainer's is %x; load it again", leases.ErrRefused, session, version, digest, want)
 	}
 	m.confirmed, m.confirmedIn, m.digest, m.suspect = version, s.ledger.Timeline(), slices.Clone(digest), false
+	m.confirms++
 	s.log(Info, "confirmed", "engine", session, "version", version, "announced", announced)
 	s.pump()
 	return m.confirmedIn, nil

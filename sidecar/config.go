@@ -45,12 +45,16 @@ func schedulerConfig(own *wire.Own, table *arrowio.Segment, session uint64) (sch
 			MaxFailed:    maxFailed(c.GetMaxFailed(), source.Len),
 			RefuseRewind: pick(&words, "rewind", c.GetRewind(), map[string]bool{"allow": false, "refuse": true}),
 		},
-		Times:      scheduler.Times{ExecutionDeadline: span(c.GetTimes().GetExecutionDeadline()), CancelGrace: span(c.GetTimes().GetCancelGrace())},
 		Unowned:    pick(&words, "ownership", c.GetOwnership(), map[string]bool{"leases": false, "none": true}),
 		Owner:      leases.Session(session),
 		Recover:    own.GetRecover(),
 		JoinWindow: time.Duration(c.GetJoinWindowMs()) * time.Millisecond,
 		Verify:     os.Getenv("OUTRIDER_VERIFY") == "all",
+	}
+	times := c.GetTimes()
+	config.Times = scheduler.Times{
+		ExecutionDeadline: span(times.GetExecutionDeadline()), CancelGrace: span(times.GetCancelGrace()), StartDeadline: span(times.GetStartDeadline()),
+		JoinTimeout: span(times.GetJoinTimeout()), StallWarning: span(times.GetStallWarning()),
 	}
 	if len(own.GetState()) > 0 {
 		config.State = own.GetState()

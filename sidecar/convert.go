@@ -95,6 +95,7 @@ var errorKinds = []struct {
 	{leases.ErrFailed, bridge.Source},
 	{leases.ErrReplaced, bridge.OwnerLost},
 	{leases.ErrLost, bridge.Revoked},
+	{leases.ErrNoWorkers, bridge.NoWorkers},
 	{leases.ErrNotReady, bridge.Stale},
 }
 

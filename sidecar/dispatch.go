@@ -72,6 +72,8 @@ func (p *Process) dispatch(frame *wire.Frame) {
 		p.withMember(frame, func(m *member) { m.next(frame, body.Next.GetRollout()) })
 	case *wire.Frame_SampleDone:
 		p.withMember(frame, func(m *member) { m.sampleDone(frame, body.SampleDone) })
+	case *wire.Frame_SetSlots:
+		p.withMember(frame, func(m *member) { m.setSlots(frame, body.SetSlots) })
 	case *wire.Frame_Confirm:
 		p.withMember(frame, func(m *member) { m.confirm(frame, body.Confirm) })
 	case *wire.Frame_Take, *wire.Frame_CancelTake, *wire.Frame_Publish, *wire.Frame_Commit, *wire.Frame_Rollback, *wire.Frame_LeaseStatus,

@@ -47,6 +47,8 @@ func (o *owner) event(a *attached, frame *wire.Frame) {
 	case *wire.Frame_Confirm:
 		timeline, err := s.Confirm(a.session, body.Confirm.GetVersion(), []byte(body.Confirm.GetDigest()))
 		reply(&wire.Frame{Body: &wire.Frame_Confirmed{Confirmed: &wire.Confirmed{Timeline: fromTimeline(timeline)}}}, err)
+	case *wire.Frame_SetSlots:
+		reply(nil, s.SetSlots(a.session, int(body.SetSlots.GetSlots())))
 	case *wire.Frame_CancelGroups:
 		asked, err := s.CancelGroups(body.CancelGroups.GetGroups(), body.CancelGroups.GetReason())
 		reply(&wire.Frame{Body: &wire.Frame_GroupsCancelled{GroupsCancelled: &wire.GroupsCancelled{Asked: int64(asked)}}}, err)

@@ -150,6 +150,14 @@ func (m *member) confirm(frame *wire.Frame, confirm *wire.Confirm) {
 	})
 }
 
+// setSlots tells the owner how much this worker runs at once, and remembers it for the owner's next life.
+func (m *member) setSlots(frame *wire.Frame, set *wire.SetSlots) {
+	if worker := m.join.GetWorker(); worker != nil {
+		worker.Slots = set.GetSlots()
+	}
+	m.ask(&wire.Frame{Body: &wire.Frame_SetSlots{SetSlots: set}}, func(answer *wire.Frame) { m.p.relay(frame, answer) })
+}
+
 // drain asks for no new work.
 func (m *member) drain() {
 	if m.work != nil {

@@ -70,6 +70,7 @@ type Frame struct {
 	//	*Frame_Credit
 	//	*Frame_CancelGroups
 	//	*Frame_GroupsCancelled
+	//	*Frame_SetSlots
 	//	*Frame_Take
 	//	*Frame_CancelTake
 	//	*Frame_Lease
@@ -441,6 +442,15 @@ func (x *Frame) GetGroupsCancelled() *GroupsCancelled {
 	if x != nil {
 		if x, ok := x.Body.(*Frame_GroupsCancelled); ok {
 			return x.GroupsCancelled
+		}
+	}
+	return nil
+}
+
+func (x *Frame) GetSetSlots() *SetSlots {
+	if x != nil {
+		if x, ok := x.Body.(*Frame_SetSlots); ok {
+			return x.SetSlots
 		}
 	}
 	return nil
@@ -897,6 +907,10 @@ type Frame_GroupsCancelled struct {
 	GroupsCancelled *GroupsCancelled `protobuf:"bytes,131,opt,name=groups_cancelled,json=groupsCancelled,proto3,oneof"`
 }
 
+type Frame_SetSlots struct {
+	SetSlots *SetSlots `protobuf:"bytes,132,opt,name=set_slots,json=setSlots,proto3,oneof"`
+}
+
 type Frame_Take struct {
 	// leases
 	Take *Take `protobuf:"bytes,60,opt,name=take,proto3,oneof"`
@@ -1104,6 +1118,8 @@ func (*Frame_Credit) isFrame_Body() {}
 func (*Frame_CancelGroups) isFrame_Body() {}
 
 func (*Frame_GroupsCancelled) isFrame_Body() {}
+
+func (*Frame_SetSlots) isFrame_Body() {}
 
 func (*Frame_Take) isFrame_Body() {}
 
@@ -2233,6 +2249,9 @@ type Times struct {
 	state             protoimpl.MessageState `protogen:"open.v1"`
 	ExecutionDeadline int64                  `protobuf:"varint,1,opt,name=execution_deadline,json=executionDeadline,proto3" json:"execution_deadline,omitempty"`
 	CancelGrace       int64                  `protobuf:"varint,2,opt,name=cancel_grace,json=cancelGrace,proto3" json:"cancel_grace,omitempty"`
+	StartDeadline     int64                  `protobuf:"varint,3,opt,name=start_deadline,json=startDeadline,proto3" json:"start_deadline,omitempty"`
+	JoinTimeout       int64                  `protobuf:"varint,4,opt,name=join_timeout,json=joinTimeout,proto3" json:"join_timeout,omitempty"`
+	StallWarning      int64                  `protobuf:"varint,5,opt,name=stall_warning,json=stallWarning,proto3" json:"stall_warning,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
 }
@@ -2277,6 +2296,27 @@ func (x *Times) GetExecutionDeadline() int64 {
 func (x *Times) GetCancelGrace() int64 {
 	if x != nil {
 		return x.CancelGrace
+	}
+	return 0
+}
+
+func (x *Times) GetStartDeadline() int64 {
+	if x != nil {
+		return x.StartDeadline
+	}
+	return 0
+}
+
+func (x *Times) GetJoinTimeout() int64 {
+	if x != nil {
+		return x.JoinTimeout
+	}
+	return 0
+}
+
+func (x *Times) GetStallWarning() int64 {
+	if x != nil {
+		return x.StallWarning
 	}
 	return 0
 }
@@ -2542,7 +2582,7 @@ func (x *Join) GetInventory() *Inventory {
 
 type WorkerRole struct {
 	state             protoimpl.MessageState `protogen:"open.v1"`
-	Slots             uint32                 `protobuf:"varint,1,opt,name=slots,proto3" json:"slots,omitempty"`   // parent slots run at once
+	Slots             uint32                 `protobuf:"varint,1,opt,name=slots,proto3" json:"slots,omitempty"`   // parent slots run at once; 0: it asks for no work yet (SetSlots)
 	Engine            bool                   `protobuf:"varint,2,opt,name=engine,proto3" json:"engine,omitempty"` // holds serving weights itself
 	ConfirmedVersion  int64                  `protobuf:"varint,3,opt,name=confirmed_version,json=confirmedVersion,proto3" json:"confirmed_version,omitempty"`
 	ConfirmedTimeline *Timeline              `protobuf:"bytes,4,opt,name=confirmed_timeline,json=confirmedTimeline,proto3" json:"confirmed_timeline,omitempty"`
@@ -3637,6 +3677,51 @@ func (x *Cancel) GetReceipts() []*Receipt {
 	return nil
 }
 
+// How many parent slots this worker runs at once from here on. With 0 no new work is on its way once this is answered.
+type SetSlots struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Slots         uint32                 `protobuf:"varint,1,opt,name=slots,proto3" json:"slots,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetSlots) Reset() {
+	*x = SetSlots{}
+	mi := &file_outrider_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetSlots) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetSlots) ProtoMessage() {}
+
+func (x *SetSlots) ProtoReflect() protoreflect.Message {
+	mi := &file_outrider_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetSlots.ProtoReflect.Descriptor instead.
+func (*SetSlots) Descriptor() ([]byte, []int) {
+	return file_outrider_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *SetSlots) GetSlots() uint32 {
+	if x != nil {
+		return x.Slots
+	}
+	return 0
+}
+
 // A client's: the workers of these groups, where they run, are to end them.
 type CancelGroups struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -3648,7 +3733,7 @@ type CancelGroups struct {
 
 func (x *CancelGroups) Reset() {
 	*x = CancelGroups{}
-	mi := &file_outrider_proto_msgTypes[38]
+	mi := &file_outrider_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3660,7 +3745,7 @@ func (x *CancelGroups) String() string {
 func (*CancelGroups) ProtoMessage() {}
 
 func (x *CancelGroups) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[38]
+	mi := &file_outrider_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3673,7 +3758,7 @@ func (x *CancelGroups) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelGroups.ProtoReflect.Descriptor instead.
 func (*CancelGroups) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{38}
+	return file_outrider_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *CancelGroups) GetGroups() []int64 {
@@ -3699,7 +3784,7 @@ type GroupsCancelled struct {
 
 func (x *GroupsCancelled) Reset() {
 	*x = GroupsCancelled{}
-	mi := &file_outrider_proto_msgTypes[39]
+	mi := &file_outrider_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3711,7 +3796,7 @@ func (x *GroupsCancelled) String() string {
 func (*GroupsCancelled) ProtoMessage() {}
 
 func (x *GroupsCancelled) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[39]
+	mi := &file_outrider_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3724,7 +3809,7 @@ func (x *GroupsCancelled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GroupsCancelled.ProtoReflect.Descriptor instead.
 func (*GroupsCancelled) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{39}
+	return file_outrider_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *GroupsCancelled) GetAsked() int64 {
@@ -3743,7 +3828,7 @@ type SampleDone struct {
 
 func (x *SampleDone) Reset() {
 	*x = SampleDone{}
-	mi := &file_outrider_proto_msgTypes[40]
+	mi := &file_outrider_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3755,7 +3840,7 @@ func (x *SampleDone) String() string {
 func (*SampleDone) ProtoMessage() {}
 
 func (x *SampleDone) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[40]
+	mi := &file_outrider_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3768,7 +3853,7 @@ func (x *SampleDone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SampleDone.ProtoReflect.Descriptor instead.
 func (*SampleDone) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{40}
+	return file_outrider_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *SampleDone) GetCounts() []*SampleCount {
@@ -3788,7 +3873,7 @@ type SampleCount struct {
 
 func (x *SampleCount) Reset() {
 	*x = SampleCount{}
-	mi := &file_outrider_proto_msgTypes[41]
+	mi := &file_outrider_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3800,7 +3885,7 @@ func (x *SampleCount) String() string {
 func (*SampleCount) ProtoMessage() {}
 
 func (x *SampleCount) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[41]
+	mi := &file_outrider_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3813,7 +3898,7 @@ func (x *SampleCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SampleCount.ProtoReflect.Descriptor instead.
 func (*SampleCount) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{41}
+	return file_outrider_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *SampleCount) GetReceipt() *Receipt {
@@ -3842,7 +3927,7 @@ type Report struct {
 
 func (x *Report) Reset() {
 	*x = Report{}
-	mi := &file_outrider_proto_msgTypes[42]
+	mi := &file_outrider_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3854,7 +3939,7 @@ func (x *Report) String() string {
 func (*Report) ProtoMessage() {}
 
 func (x *Report) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[42]
+	mi := &file_outrider_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3867,7 +3952,7 @@ func (x *Report) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Report.ProtoReflect.Descriptor instead.
 func (*Report) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{42}
+	return file_outrider_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Report) GetOutcomes() []*Outcome {
@@ -3899,7 +3984,7 @@ type Successes struct {
 
 func (x *Successes) Reset() {
 	*x = Successes{}
-	mi := &file_outrider_proto_msgTypes[43]
+	mi := &file_outrider_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3911,7 +3996,7 @@ func (x *Successes) String() string {
 func (*Successes) ProtoMessage() {}
 
 func (x *Successes) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[43]
+	mi := &file_outrider_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3924,7 +4009,7 @@ func (x *Successes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Successes.ProtoReflect.Descriptor instead.
 func (*Successes) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{43}
+	return file_outrider_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Successes) GetReceipts() *Receipts {
@@ -3978,7 +4063,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_outrider_proto_msgTypes[44]
+	mi := &file_outrider_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3990,7 +4075,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[44]
+	mi := &file_outrider_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4003,7 +4088,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{44}
+	return file_outrider_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Outcome) GetReceipt() *Receipt {
@@ -4070,7 +4155,7 @@ type Summary struct {
 
 func (x *Summary) Reset() {
 	*x = Summary{}
-	mi := &file_outrider_proto_msgTypes[45]
+	mi := &file_outrider_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4082,7 +4167,7 @@ func (x *Summary) String() string {
 func (*Summary) ProtoMessage() {}
 
 func (x *Summary) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[45]
+	mi := &file_outrider_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4095,7 +4180,7 @@ func (x *Summary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Summary.ProtoReflect.Descriptor instead.
 func (*Summary) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{45}
+	return file_outrider_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Summary) GetParents() []int64 {
@@ -4200,7 +4285,7 @@ type Reported struct {
 
 func (x *Reported) Reset() {
 	*x = Reported{}
-	mi := &file_outrider_proto_msgTypes[46]
+	mi := &file_outrider_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4212,7 +4297,7 @@ func (x *Reported) String() string {
 func (*Reported) ProtoMessage() {}
 
 func (x *Reported) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[46]
+	mi := &file_outrider_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4225,7 +4310,7 @@ func (x *Reported) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reported.ProtoReflect.Descriptor instead.
 func (*Reported) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{46}
+	return file_outrider_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Reported) GetErrors() []*Error {
@@ -4252,7 +4337,7 @@ type Confirm struct {
 
 func (x *Confirm) Reset() {
 	*x = Confirm{}
-	mi := &file_outrider_proto_msgTypes[47]
+	mi := &file_outrider_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4264,7 +4349,7 @@ func (x *Confirm) String() string {
 func (*Confirm) ProtoMessage() {}
 
 func (x *Confirm) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[47]
+	mi := &file_outrider_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4277,7 +4362,7 @@ func (x *Confirm) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Confirm.ProtoReflect.Descriptor instead.
 func (*Confirm) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{47}
+	return file_outrider_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Confirm) GetVersion() int64 {
@@ -4304,7 +4389,7 @@ type Confirmed struct {
 
 func (x *Confirmed) Reset() {
 	*x = Confirmed{}
-	mi := &file_outrider_proto_msgTypes[48]
+	mi := &file_outrider_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4316,7 +4401,7 @@ func (x *Confirmed) String() string {
 func (*Confirmed) ProtoMessage() {}
 
 func (x *Confirmed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[48]
+	mi := &file_outrider_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4329,7 +4414,7 @@ func (x *Confirmed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Confirmed.ProtoReflect.Descriptor instead.
 func (*Confirmed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{48}
+	return file_outrider_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Confirmed) GetTimeline() *Timeline {
@@ -4347,7 +4432,7 @@ type Drain struct {
 
 func (x *Drain) Reset() {
 	*x = Drain{}
-	mi := &file_outrider_proto_msgTypes[49]
+	mi := &file_outrider_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4359,7 +4444,7 @@ func (x *Drain) String() string {
 func (*Drain) ProtoMessage() {}
 
 func (x *Drain) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[49]
+	mi := &file_outrider_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4372,7 +4457,7 @@ func (x *Drain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drain.ProtoReflect.Descriptor instead.
 func (*Drain) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{49}
+	return file_outrider_proto_rawDescGZIP(), []int{50}
 }
 
 // Owner to holder: nobody needs what these executions made. A segment goes with the last execution that has rows in it.
@@ -4385,7 +4470,7 @@ type Release struct {
 
 func (x *Release) Reset() {
 	*x = Release{}
-	mi := &file_outrider_proto_msgTypes[50]
+	mi := &file_outrider_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4397,7 +4482,7 @@ func (x *Release) String() string {
 func (*Release) ProtoMessage() {}
 
 func (x *Release) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[50]
+	mi := &file_outrider_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4410,7 +4495,7 @@ func (x *Release) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Release.ProtoReflect.Descriptor instead.
 func (*Release) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{50}
+	return file_outrider_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Release) GetExecutions() []uint64 {
@@ -4431,7 +4516,7 @@ type Take struct {
 
 func (x *Take) Reset() {
 	*x = Take{}
-	mi := &file_outrider_proto_msgTypes[51]
+	mi := &file_outrider_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4443,7 +4528,7 @@ func (x *Take) String() string {
 func (*Take) ProtoMessage() {}
 
 func (x *Take) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[51]
+	mi := &file_outrider_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4456,7 +4541,7 @@ func (x *Take) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Take.ProtoReflect.Descriptor instead.
 func (*Take) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{51}
+	return file_outrider_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Take) GetRollout() int64 {
@@ -4484,7 +4569,7 @@ type Alone struct {
 
 func (x *Alone) Reset() {
 	*x = Alone{}
-	mi := &file_outrider_proto_msgTypes[52]
+	mi := &file_outrider_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4496,7 +4581,7 @@ func (x *Alone) String() string {
 func (*Alone) ProtoMessage() {}
 
 func (x *Alone) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[52]
+	mi := &file_outrider_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4509,7 +4594,7 @@ func (x *Alone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Alone.ProtoReflect.Descriptor instead.
 func (*Alone) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{52}
+	return file_outrider_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Alone) GetRole() string {
@@ -4535,7 +4620,7 @@ type CancelTake struct {
 
 func (x *CancelTake) Reset() {
 	*x = CancelTake{}
-	mi := &file_outrider_proto_msgTypes[53]
+	mi := &file_outrider_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4547,7 +4632,7 @@ func (x *CancelTake) String() string {
 func (*CancelTake) ProtoMessage() {}
 
 func (x *CancelTake) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[53]
+	mi := &file_outrider_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4560,7 +4645,7 @@ func (x *CancelTake) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelTake.ProtoReflect.Descriptor instead.
 func (*CancelTake) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{53}
+	return file_outrider_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *CancelTake) GetRollout() int64 {
@@ -4584,7 +4669,7 @@ type LeasedGroup struct {
 
 func (x *LeasedGroup) Reset() {
 	*x = LeasedGroup{}
-	mi := &file_outrider_proto_msgTypes[54]
+	mi := &file_outrider_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4596,7 +4681,7 @@ func (x *LeasedGroup) String() string {
 func (*LeasedGroup) ProtoMessage() {}
 
 func (x *LeasedGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[54]
+	mi := &file_outrider_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4609,7 +4694,7 @@ func (x *LeasedGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeasedGroup.ProtoReflect.Descriptor instead.
 func (*LeasedGroup) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{54}
+	return file_outrider_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *LeasedGroup) GetGroup() int64 {
@@ -4669,7 +4754,7 @@ type Lease struct {
 
 func (x *Lease) Reset() {
 	*x = Lease{}
-	mi := &file_outrider_proto_msgTypes[55]
+	mi := &file_outrider_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4681,7 +4766,7 @@ func (x *Lease) String() string {
 func (*Lease) ProtoMessage() {}
 
 func (x *Lease) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[55]
+	mi := &file_outrider_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4694,7 +4779,7 @@ func (x *Lease) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lease.ProtoReflect.Descriptor instead.
 func (*Lease) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{55}
+	return file_outrider_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Lease) GetAdmission() uint64 {
@@ -4751,7 +4836,7 @@ type Shard struct {
 
 func (x *Shard) Reset() {
 	*x = Shard{}
-	mi := &file_outrider_proto_msgTypes[56]
+	mi := &file_outrider_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4763,7 +4848,7 @@ func (x *Shard) String() string {
 func (*Shard) ProtoMessage() {}
 
 func (x *Shard) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[56]
+	mi := &file_outrider_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4776,7 +4861,7 @@ func (x *Shard) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Shard.ProtoReflect.Descriptor instead.
 func (*Shard) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{56}
+	return file_outrider_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Shard) GetLocators() []*Locator {
@@ -4812,7 +4897,7 @@ type Publish struct {
 
 func (x *Publish) Reset() {
 	*x = Publish{}
-	mi := &file_outrider_proto_msgTypes[57]
+	mi := &file_outrider_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4824,7 +4909,7 @@ func (x *Publish) String() string {
 func (*Publish) ProtoMessage() {}
 
 func (x *Publish) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[57]
+	mi := &file_outrider_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4837,7 +4922,7 @@ func (x *Publish) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Publish.ProtoReflect.Descriptor instead.
 func (*Publish) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{57}
+	return file_outrider_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Publish) GetAdmission() uint64 {
@@ -4886,7 +4971,7 @@ type Publication struct {
 
 func (x *Publication) Reset() {
 	*x = Publication{}
-	mi := &file_outrider_proto_msgTypes[58]
+	mi := &file_outrider_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4898,7 +4983,7 @@ func (x *Publication) String() string {
 func (*Publication) ProtoMessage() {}
 
 func (x *Publication) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[58]
+	mi := &file_outrider_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4911,7 +4996,7 @@ func (x *Publication) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Publication.ProtoReflect.Descriptor instead.
 func (*Publication) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{58}
+	return file_outrider_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *Publication) GetAdmission() uint64 {
@@ -4991,7 +5076,7 @@ type Admit struct {
 
 func (x *Admit) Reset() {
 	*x = Admit{}
-	mi := &file_outrider_proto_msgTypes[59]
+	mi := &file_outrider_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5003,7 +5088,7 @@ func (x *Admit) String() string {
 func (*Admit) ProtoMessage() {}
 
 func (x *Admit) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[59]
+	mi := &file_outrider_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5016,7 +5101,7 @@ func (x *Admit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Admit.ProtoReflect.Descriptor instead.
 func (*Admit) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{59}
+	return file_outrider_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *Admit) GetPublication() *Publication {
@@ -5070,7 +5155,7 @@ type Admitted struct {
 
 func (x *Admitted) Reset() {
 	*x = Admitted{}
-	mi := &file_outrider_proto_msgTypes[60]
+	mi := &file_outrider_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5082,7 +5167,7 @@ func (x *Admitted) String() string {
 func (*Admitted) ProtoMessage() {}
 
 func (x *Admitted) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[60]
+	mi := &file_outrider_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5095,7 +5180,7 @@ func (x *Admitted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Admitted.ProtoReflect.Descriptor instead.
 func (*Admitted) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{60}
+	return file_outrider_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *Admitted) GetSegments() []*SegmentId {
@@ -5151,7 +5236,7 @@ type Next struct {
 
 func (x *Next) Reset() {
 	*x = Next{}
-	mi := &file_outrider_proto_msgTypes[61]
+	mi := &file_outrider_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5163,7 +5248,7 @@ func (x *Next) String() string {
 func (*Next) ProtoMessage() {}
 
 func (x *Next) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[61]
+	mi := &file_outrider_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5176,7 +5261,7 @@ func (x *Next) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Next.ProtoReflect.Descriptor instead.
 func (*Next) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{61}
+	return file_outrider_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *Next) GetRollout() int64 {
@@ -5197,7 +5282,7 @@ type Commit struct {
 
 func (x *Commit) Reset() {
 	*x = Commit{}
-	mi := &file_outrider_proto_msgTypes[62]
+	mi := &file_outrider_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5209,7 +5294,7 @@ func (x *Commit) String() string {
 func (*Commit) ProtoMessage() {}
 
 func (x *Commit) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[62]
+	mi := &file_outrider_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5222,7 +5307,7 @@ func (x *Commit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Commit.ProtoReflect.Descriptor instead.
 func (*Commit) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{62}
+	return file_outrider_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *Commit) GetAdmission() uint64 {
@@ -5249,7 +5334,7 @@ type Rollback struct {
 
 func (x *Rollback) Reset() {
 	*x = Rollback{}
-	mi := &file_outrider_proto_msgTypes[63]
+	mi := &file_outrider_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5261,7 +5346,7 @@ func (x *Rollback) String() string {
 func (*Rollback) ProtoMessage() {}
 
 func (x *Rollback) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[63]
+	mi := &file_outrider_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5274,7 +5359,7 @@ func (x *Rollback) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rollback.ProtoReflect.Descriptor instead.
 func (*Rollback) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{63}
+	return file_outrider_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *Rollback) GetAdmission() uint64 {
@@ -5300,7 +5385,7 @@ type LeaseStatus struct {
 
 func (x *LeaseStatus) Reset() {
 	*x = LeaseStatus{}
-	mi := &file_outrider_proto_msgTypes[64]
+	mi := &file_outrider_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5312,7 +5397,7 @@ func (x *LeaseStatus) String() string {
 func (*LeaseStatus) ProtoMessage() {}
 
 func (x *LeaseStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[64]
+	mi := &file_outrider_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5325,7 +5410,7 @@ func (x *LeaseStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaseStatus.ProtoReflect.Descriptor instead.
 func (*LeaseStatus) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{64}
+	return file_outrider_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *LeaseStatus) GetAdmission() uint64 {
@@ -5347,7 +5432,7 @@ type Settled struct {
 
 func (x *Settled) Reset() {
 	*x = Settled{}
-	mi := &file_outrider_proto_msgTypes[65]
+	mi := &file_outrider_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5359,7 +5444,7 @@ func (x *Settled) String() string {
 func (*Settled) ProtoMessage() {}
 
 func (x *Settled) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[65]
+	mi := &file_outrider_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5372,7 +5457,7 @@ func (x *Settled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Settled.ProtoReflect.Descriptor instead.
 func (*Settled) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{65}
+	return file_outrider_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *Settled) GetAdmission() uint64 {
@@ -5414,7 +5499,7 @@ type DiscardGroups struct {
 
 func (x *DiscardGroups) Reset() {
 	*x = DiscardGroups{}
-	mi := &file_outrider_proto_msgTypes[66]
+	mi := &file_outrider_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5426,7 +5511,7 @@ func (x *DiscardGroups) String() string {
 func (*DiscardGroups) ProtoMessage() {}
 
 func (x *DiscardGroups) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[66]
+	mi := &file_outrider_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5439,7 +5524,7 @@ func (x *DiscardGroups) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiscardGroups.ProtoReflect.Descriptor instead.
 func (*DiscardGroups) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{66}
+	return file_outrider_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *DiscardGroups) GetAdmission() uint64 {
@@ -5473,7 +5558,7 @@ type Entry struct {
 
 func (x *Entry) Reset() {
 	*x = Entry{}
-	mi := &file_outrider_proto_msgTypes[67]
+	mi := &file_outrider_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5485,7 +5570,7 @@ func (x *Entry) String() string {
 func (*Entry) ProtoMessage() {}
 
 func (x *Entry) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[67]
+	mi := &file_outrider_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5498,7 +5583,7 @@ func (x *Entry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Entry.ProtoReflect.Descriptor instead.
 func (*Entry) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{67}
+	return file_outrider_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *Entry) GetIndex() uint64 {
@@ -5527,7 +5612,7 @@ type SetBase struct {
 
 func (x *SetBase) Reset() {
 	*x = SetBase{}
-	mi := &file_outrider_proto_msgTypes[68]
+	mi := &file_outrider_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5539,7 +5624,7 @@ func (x *SetBase) String() string {
 func (*SetBase) ProtoMessage() {}
 
 func (x *SetBase) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[68]
+	mi := &file_outrider_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5552,7 +5637,7 @@ func (x *SetBase) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetBase.ProtoReflect.Descriptor instead.
 func (*SetBase) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{68}
+	return file_outrider_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *SetBase) GetIndex() uint64 {
@@ -5587,7 +5672,7 @@ type Append struct {
 
 func (x *Append) Reset() {
 	*x = Append{}
-	mi := &file_outrider_proto_msgTypes[69]
+	mi := &file_outrider_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5599,7 +5684,7 @@ func (x *Append) String() string {
 func (*Append) ProtoMessage() {}
 
 func (x *Append) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[69]
+	mi := &file_outrider_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5612,7 +5697,7 @@ func (x *Append) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Append.ProtoReflect.Descriptor instead.
 func (*Append) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{69}
+	return file_outrider_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *Append) GetEntry() *Entry {
@@ -5640,7 +5725,7 @@ type Committed struct {
 
 func (x *Committed) Reset() {
 	*x = Committed{}
-	mi := &file_outrider_proto_msgTypes[70]
+	mi := &file_outrider_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5652,7 +5737,7 @@ func (x *Committed) String() string {
 func (*Committed) ProtoMessage() {}
 
 func (x *Committed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[70]
+	mi := &file_outrider_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5665,7 +5750,7 @@ func (x *Committed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Committed.ProtoReflect.Descriptor instead.
 func (*Committed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{70}
+	return file_outrider_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *Committed) GetAdmission() uint64 {
@@ -5691,7 +5776,7 @@ type GetState struct {
 
 func (x *GetState) Reset() {
 	*x = GetState{}
-	mi := &file_outrider_proto_msgTypes[71]
+	mi := &file_outrider_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5703,7 +5788,7 @@ func (x *GetState) String() string {
 func (*GetState) ProtoMessage() {}
 
 func (x *GetState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[71]
+	mi := &file_outrider_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5716,7 +5801,7 @@ func (x *GetState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetState.ProtoReflect.Descriptor instead.
 func (*GetState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{71}
+	return file_outrider_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *GetState) GetRollout() int64 {
@@ -5735,7 +5820,7 @@ type StateBytes struct {
 
 func (x *StateBytes) Reset() {
 	*x = StateBytes{}
-	mi := &file_outrider_proto_msgTypes[72]
+	mi := &file_outrider_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5747,7 +5832,7 @@ func (x *StateBytes) String() string {
 func (*StateBytes) ProtoMessage() {}
 
 func (x *StateBytes) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[72]
+	mi := &file_outrider_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5760,7 +5845,7 @@ func (x *StateBytes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateBytes.ProtoReflect.Descriptor instead.
 func (*StateBytes) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{72}
+	return file_outrider_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *StateBytes) GetState() []byte {
@@ -5779,7 +5864,7 @@ type Saved struct {
 
 func (x *Saved) Reset() {
 	*x = Saved{}
-	mi := &file_outrider_proto_msgTypes[73]
+	mi := &file_outrider_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5791,7 +5876,7 @@ func (x *Saved) String() string {
 func (*Saved) ProtoMessage() {}
 
 func (x *Saved) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[73]
+	mi := &file_outrider_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5804,7 +5889,7 @@ func (x *Saved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Saved.ProtoReflect.Descriptor instead.
 func (*Saved) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{73}
+	return file_outrider_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *Saved) GetRollout() int64 {
@@ -5823,7 +5908,7 @@ type Rewind struct {
 
 func (x *Rewind) Reset() {
 	*x = Rewind{}
-	mi := &file_outrider_proto_msgTypes[74]
+	mi := &file_outrider_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5835,7 +5920,7 @@ func (x *Rewind) String() string {
 func (*Rewind) ProtoMessage() {}
 
 func (x *Rewind) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[74]
+	mi := &file_outrider_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5848,7 +5933,7 @@ func (x *Rewind) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rewind.ProtoReflect.Descriptor instead.
 func (*Rewind) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{74}
+	return file_outrider_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *Rewind) GetRollout() int64 {
@@ -5869,7 +5954,7 @@ type Rewound struct {
 
 func (x *Rewound) Reset() {
 	*x = Rewound{}
-	mi := &file_outrider_proto_msgTypes[75]
+	mi := &file_outrider_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5881,7 +5966,7 @@ func (x *Rewound) String() string {
 func (*Rewound) ProtoMessage() {}
 
 func (x *Rewound) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[75]
+	mi := &file_outrider_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5894,7 +5979,7 @@ func (x *Rewound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rewound.ProtoReflect.Descriptor instead.
 func (*Rewound) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{75}
+	return file_outrider_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *Rewound) GetRollout() int64 {
@@ -5928,7 +6013,7 @@ type GetStats struct {
 
 func (x *GetStats) Reset() {
 	*x = GetStats{}
-	mi := &file_outrider_proto_msgTypes[76]
+	mi := &file_outrider_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5940,7 +6025,7 @@ func (x *GetStats) String() string {
 func (*GetStats) ProtoMessage() {}
 
 func (x *GetStats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[76]
+	mi := &file_outrider_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5953,7 +6038,7 @@ func (x *GetStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStats.ProtoReflect.Descriptor instead.
 func (*GetStats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{76}
+	return file_outrider_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *GetStats) GetReady() bool {
@@ -5974,7 +6059,7 @@ type Count struct {
 
 func (x *Count) Reset() {
 	*x = Count{}
-	mi := &file_outrider_proto_msgTypes[77]
+	mi := &file_outrider_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5986,7 +6071,7 @@ func (x *Count) String() string {
 func (*Count) ProtoMessage() {}
 
 func (x *Count) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[77]
+	mi := &file_outrider_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5999,7 +6084,7 @@ func (x *Count) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Count.ProtoReflect.Descriptor instead.
 func (*Count) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{77}
+	return file_outrider_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *Count) GetGroups() int64 {
@@ -6038,7 +6123,7 @@ type Books struct {
 
 func (x *Books) Reset() {
 	*x = Books{}
-	mi := &file_outrider_proto_msgTypes[78]
+	mi := &file_outrider_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6050,7 +6135,7 @@ func (x *Books) String() string {
 func (*Books) ProtoMessage() {}
 
 func (x *Books) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[78]
+	mi := &file_outrider_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6063,7 +6148,7 @@ func (x *Books) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Books.ProtoReflect.Descriptor instead.
 func (*Books) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{78}
+	return file_outrider_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *Books) GetReserved() *Count {
@@ -6150,7 +6235,7 @@ type Stats struct {
 
 func (x *Stats) Reset() {
 	*x = Stats{}
-	mi := &file_outrider_proto_msgTypes[79]
+	mi := &file_outrider_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6162,7 +6247,7 @@ func (x *Stats) String() string {
 func (*Stats) ProtoMessage() {}
 
 func (x *Stats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[79]
+	mi := &file_outrider_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6175,7 +6260,7 @@ func (x *Stats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stats.ProtoReflect.Descriptor instead.
 func (*Stats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{79}
+	return file_outrider_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *Stats) GetBooks() *Books {
@@ -6432,7 +6517,7 @@ type MemberStats struct {
 
 func (x *MemberStats) Reset() {
 	*x = MemberStats{}
-	mi := &file_outrider_proto_msgTypes[80]
+	mi := &file_outrider_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6444,7 +6529,7 @@ func (x *MemberStats) String() string {
 func (*MemberStats) ProtoMessage() {}
 
 func (x *MemberStats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[80]
+	mi := &file_outrider_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6457,7 +6542,7 @@ func (x *MemberStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberStats.ProtoReflect.Descriptor instead.
 func (*MemberStats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{80}
+	return file_outrider_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *MemberStats) GetName() string {
@@ -6525,7 +6610,7 @@ type GetMetrics struct {
 
 func (x *GetMetrics) Reset() {
 	*x = GetMetrics{}
-	mi := &file_outrider_proto_msgTypes[81]
+	mi := &file_outrider_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6537,7 +6622,7 @@ func (x *GetMetrics) String() string {
 func (*GetMetrics) ProtoMessage() {}
 
 func (x *GetMetrics) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[81]
+	mi := &file_outrider_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6550,7 +6635,7 @@ func (x *GetMetrics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetMetrics.ProtoReflect.Descriptor instead.
 func (*GetMetrics) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{81}
+	return file_outrider_proto_rawDescGZIP(), []int{82}
 }
 
 type Metrics struct {
@@ -6562,7 +6647,7 @@ type Metrics struct {
 
 func (x *Metrics) Reset() {
 	*x = Metrics{}
-	mi := &file_outrider_proto_msgTypes[82]
+	mi := &file_outrider_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6574,7 +6659,7 @@ func (x *Metrics) String() string {
 func (*Metrics) ProtoMessage() {}
 
 func (x *Metrics) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[82]
+	mi := &file_outrider_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6587,7 +6672,7 @@ func (x *Metrics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Metrics.ProtoReflect.Descriptor instead.
 func (*Metrics) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{82}
+	return file_outrider_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *Metrics) GetText() string {
@@ -6606,7 +6691,7 @@ type Close struct {
 
 func (x *Close) Reset() {
 	*x = Close{}
-	mi := &file_outrider_proto_msgTypes[83]
+	mi := &file_outrider_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6618,7 +6703,7 @@ func (x *Close) String() string {
 func (*Close) ProtoMessage() {}
 
 func (x *Close) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[83]
+	mi := &file_outrider_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6631,7 +6716,7 @@ func (x *Close) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Close.ProtoReflect.Descriptor instead.
 func (*Close) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{83}
+	return file_outrider_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *Close) GetForce() bool {
@@ -6651,7 +6736,7 @@ type Closed struct {
 
 func (x *Closed) Reset() {
 	*x = Closed{}
-	mi := &file_outrider_proto_msgTypes[84]
+	mi := &file_outrider_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6663,7 +6748,7 @@ func (x *Closed) String() string {
 func (*Closed) ProtoMessage() {}
 
 func (x *Closed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[84]
+	mi := &file_outrider_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6676,7 +6761,7 @@ func (x *Closed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Closed.ProtoReflect.Descriptor instead.
 func (*Closed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{84}
+	return file_outrider_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *Closed) GetStats() *Stats {
@@ -6702,7 +6787,7 @@ type Hold struct {
 
 func (x *Hold) Reset() {
 	*x = Hold{}
-	mi := &file_outrider_proto_msgTypes[85]
+	mi := &file_outrider_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6714,7 +6799,7 @@ func (x *Hold) String() string {
 func (*Hold) ProtoMessage() {}
 
 func (x *Hold) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[85]
+	mi := &file_outrider_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6727,7 +6812,7 @@ func (x *Hold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hold.ProtoReflect.Descriptor instead.
 func (*Hold) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{85}
+	return file_outrider_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *Hold) GetReason() string {
@@ -6746,7 +6831,7 @@ type HoldGranted struct {
 
 func (x *HoldGranted) Reset() {
 	*x = HoldGranted{}
-	mi := &file_outrider_proto_msgTypes[86]
+	mi := &file_outrider_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6758,7 +6843,7 @@ func (x *HoldGranted) String() string {
 func (*HoldGranted) ProtoMessage() {}
 
 func (x *HoldGranted) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[86]
+	mi := &file_outrider_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6771,7 +6856,7 @@ func (x *HoldGranted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldGranted.ProtoReflect.Descriptor instead.
 func (*HoldGranted) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{86}
+	return file_outrider_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *HoldGranted) GetHold() uint64 {
@@ -6790,7 +6875,7 @@ type AwaitFrontier struct {
 
 func (x *AwaitFrontier) Reset() {
 	*x = AwaitFrontier{}
-	mi := &file_outrider_proto_msgTypes[87]
+	mi := &file_outrider_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6802,7 +6887,7 @@ func (x *AwaitFrontier) String() string {
 func (*AwaitFrontier) ProtoMessage() {}
 
 func (x *AwaitFrontier) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[87]
+	mi := &file_outrider_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6815,7 +6900,7 @@ func (x *AwaitFrontier) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AwaitFrontier.ProtoReflect.Descriptor instead.
 func (*AwaitFrontier) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{87}
+	return file_outrider_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *AwaitFrontier) GetHold() uint64 {
@@ -6834,7 +6919,7 @@ type ReleaseHold struct {
 
 func (x *ReleaseHold) Reset() {
 	*x = ReleaseHold{}
-	mi := &file_outrider_proto_msgTypes[88]
+	mi := &file_outrider_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6846,7 +6931,7 @@ func (x *ReleaseHold) String() string {
 func (*ReleaseHold) ProtoMessage() {}
 
 func (x *ReleaseHold) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[88]
+	mi := &file_outrider_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6859,7 +6944,7 @@ func (x *ReleaseHold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseHold.ProtoReflect.Descriptor instead.
 func (*ReleaseHold) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{88}
+	return file_outrider_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *ReleaseHold) GetHold() uint64 {
@@ -6880,7 +6965,7 @@ type BeginUpdate struct {
 
 func (x *BeginUpdate) Reset() {
 	*x = BeginUpdate{}
-	mi := &file_outrider_proto_msgTypes[89]
+	mi := &file_outrider_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6892,7 +6977,7 @@ func (x *BeginUpdate) String() string {
 func (*BeginUpdate) ProtoMessage() {}
 
 func (x *BeginUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[89]
+	mi := &file_outrider_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6905,7 +6990,7 @@ func (x *BeginUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginUpdate.ProtoReflect.Descriptor instead.
 func (*BeginUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{89}
+	return file_outrider_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *BeginUpdate) GetVersion() int64 {
@@ -6943,7 +7028,7 @@ type EngineState struct {
 
 func (x *EngineState) Reset() {
 	*x = EngineState{}
-	mi := &file_outrider_proto_msgTypes[90]
+	mi := &file_outrider_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6955,7 +7040,7 @@ func (x *EngineState) String() string {
 func (*EngineState) ProtoMessage() {}
 
 func (x *EngineState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[90]
+	mi := &file_outrider_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6968,7 +7053,7 @@ func (x *EngineState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EngineState.ProtoReflect.Descriptor instead.
 func (*EngineState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{90}
+	return file_outrider_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *EngineState) GetSession() uint64 {
@@ -7028,7 +7113,7 @@ type UpdateState struct {
 
 func (x *UpdateState) Reset() {
 	*x = UpdateState{}
-	mi := &file_outrider_proto_msgTypes[91]
+	mi := &file_outrider_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7040,7 +7125,7 @@ func (x *UpdateState) String() string {
 func (*UpdateState) ProtoMessage() {}
 
 func (x *UpdateState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[91]
+	mi := &file_outrider_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7053,7 +7138,7 @@ func (x *UpdateState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateState.ProtoReflect.Descriptor instead.
 func (*UpdateState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{91}
+	return file_outrider_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *UpdateState) GetHold() uint64 {
@@ -7114,7 +7199,7 @@ type GetUpdate struct {
 
 func (x *GetUpdate) Reset() {
 	*x = GetUpdate{}
-	mi := &file_outrider_proto_msgTypes[92]
+	mi := &file_outrider_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7126,7 +7211,7 @@ func (x *GetUpdate) String() string {
 func (*GetUpdate) ProtoMessage() {}
 
 func (x *GetUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[92]
+	mi := &file_outrider_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7139,7 +7224,7 @@ func (x *GetUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetUpdate.ProtoReflect.Descriptor instead.
 func (*GetUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{92}
+	return file_outrider_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *GetUpdate) GetHold() uint64 {
@@ -7160,7 +7245,7 @@ type RecordUpdate struct {
 
 func (x *RecordUpdate) Reset() {
 	*x = RecordUpdate{}
-	mi := &file_outrider_proto_msgTypes[93]
+	mi := &file_outrider_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7172,7 +7257,7 @@ func (x *RecordUpdate) String() string {
 func (*RecordUpdate) ProtoMessage() {}
 
 func (x *RecordUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[93]
+	mi := &file_outrider_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7185,7 +7270,7 @@ func (x *RecordUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordUpdate.ProtoReflect.Descriptor instead.
 func (*RecordUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{93}
+	return file_outrider_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *RecordUpdate) GetHold() uint64 {
@@ -7212,7 +7297,7 @@ type UndoUpdate struct {
 
 func (x *UndoUpdate) Reset() {
 	*x = UndoUpdate{}
-	mi := &file_outrider_proto_msgTypes[94]
+	mi := &file_outrider_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7224,7 +7309,7 @@ func (x *UndoUpdate) String() string {
 func (*UndoUpdate) ProtoMessage() {}
 
 func (x *UndoUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[94]
+	mi := &file_outrider_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7237,7 +7322,7 @@ func (x *UndoUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoUpdate.ProtoReflect.Descriptor instead.
 func (*UndoUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{94}
+	return file_outrider_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *UndoUpdate) GetHold() uint64 {
@@ -7251,7 +7336,7 @@ var File_outrider_proto protoreflect.FileDescriptor
 
 const file_outrider_proto_rawDesc = "" +
 	"\n" +
-	"\x0eoutrider.proto\x12\voutrider.v1\"\xca\x1b\n" +
+	"\x0eoutrider.proto\x12\voutrider.v1\"\x81\x1c\n" +
 	"\x05Frame\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x16\n" +
 	"\x06answer\x18\x02 \x01(\bR\x06answer\x12\x16\n" +
@@ -7288,7 +7373,8 @@ const file_outrider_proto_rawDesc = "" +
 	"\acarried\x181 \x01(\v2\x14.outrider.v1.CarriedH\x00R\acarried\x12.\n" +
 	"\x06credit\x18\x87\x01 \x01(\v2\x13.outrider.v1.CreditH\x00R\x06credit\x12A\n" +
 	"\rcancel_groups\x18\x82\x01 \x01(\v2\x19.outrider.v1.CancelGroupsH\x00R\fcancelGroups\x12J\n" +
-	"\x10groups_cancelled\x18\x83\x01 \x01(\v2\x1c.outrider.v1.GroupsCancelledH\x00R\x0fgroupsCancelled\x12'\n" +
+	"\x10groups_cancelled\x18\x83\x01 \x01(\v2\x1c.outrider.v1.GroupsCancelledH\x00R\x0fgroupsCancelled\x125\n" +
+	"\tset_slots\x18\x84\x01 \x01(\v2\x15.outrider.v1.SetSlotsH\x00R\bsetSlots\x12'\n" +
 	"\x04take\x18< \x01(\v2\x11.outrider.v1.TakeH\x00R\x04take\x12:\n" +
 	"\vcancel_take\x18= \x01(\v2\x17.outrider.v1.CancelTakeH\x00R\n" +
 	"cancelTake\x12*\n" +
@@ -7412,10 +7498,13 @@ const file_outrider_proto_rawDesc = "" +
 	"\x12batches_per_update\x18\x14 \x01(\rR\x10batchesPerUpdate\x12\x1d\n" +
 	"\n" +
 	"last_batch\x18\x15 \x01(\tR\tlastBatch\x12(\n" +
-	"\x05times\x18< \x01(\v2\x12.outrider.v1.TimesR\x05times\"Y\n" +
+	"\x05times\x18< \x01(\v2\x12.outrider.v1.TimesR\x05times\"\xc8\x01\n" +
 	"\x05Times\x12-\n" +
 	"\x12execution_deadline\x18\x01 \x01(\x03R\x11executionDeadline\x12!\n" +
-	"\fcancel_grace\x18\x02 \x01(\x03R\vcancelGrace\"\x92\x01\n" +
+	"\fcancel_grace\x18\x02 \x01(\x03R\vcancelGrace\x12%\n" +
+	"\x0estart_deadline\x18\x03 \x01(\x03R\rstartDeadline\x12!\n" +
+	"\fjoin_timeout\x18\x04 \x01(\x03R\vjoinTimeout\x12#\n" +
+	"\rstall_warning\x18\x05 \x01(\x03R\fstallWarning\"\x92\x01\n" +
 	"\x06Source\x12\x18\n" +
 	"\ashuffle\x18\x01 \x01(\bR\ashuffle\x12\x12\n" +
 	"\x04seed\x18\x02 \x01(\x04R\x04seed\x12\x16\n" +
@@ -7517,7 +7606,9 @@ const file_outrider_proto_rawDesc = "" +
 	"\breceipts\x18\x01 \x01(\v2\x15.outrider.v1.ReceiptsR\breceipts\x12\x18\n" +
 	"\x05bytes\x18\x02 \x03(\x03B\x02\x10\x01R\x05bytes\":\n" +
 	"\x06Cancel\x120\n" +
-	"\breceipts\x18\x01 \x03(\v2\x14.outrider.v1.ReceiptR\breceipts\">\n" +
+	"\breceipts\x18\x01 \x03(\v2\x14.outrider.v1.ReceiptR\breceipts\" \n" +
+	"\bSetSlots\x12\x14\n" +
+	"\x05slots\x18\x01 \x01(\rR\x05slots\">\n" +
 	"\fCancelGroups\x12\x16\n" +
 	"\x06groups\x18\x01 \x03(\x03R\x06groups\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\"'\n" +
@@ -7819,7 +7910,7 @@ func file_outrider_proto_rawDescGZIP() []byte {
 	return file_outrider_proto_rawDescData
 }
 
-var file_outrider_proto_msgTypes = make([]protoimpl.MessageInfo, 99)
+var file_outrider_proto_msgTypes = make([]protoimpl.MessageInfo, 100)
 var file_outrider_proto_goTypes = []any{
 	(*Frame)(nil),           // 0: outrider.v1.Frame
 	(*Error)(nil),           // 1: outrider.v1.Error
@@ -7859,67 +7950,68 @@ var file_outrider_proto_goTypes = []any{
 	(*Carried)(nil),         // 35: outrider.v1.Carried
 	(*Credit)(nil),          // 36: outrider.v1.Credit
 	(*Cancel)(nil),          // 37: outrider.v1.Cancel
-	(*CancelGroups)(nil),    // 38: outrider.v1.CancelGroups
-	(*GroupsCancelled)(nil), // 39: outrider.v1.GroupsCancelled
-	(*SampleDone)(nil),      // 40: outrider.v1.SampleDone
-	(*SampleCount)(nil),     // 41: outrider.v1.SampleCount
-	(*Report)(nil),          // 42: outrider.v1.Report
-	(*Successes)(nil),       // 43: outrider.v1.Successes
-	(*Outcome)(nil),         // 44: outrider.v1.Outcome
-	(*Summary)(nil),         // 45: outrider.v1.Summary
-	(*Reported)(nil),        // 46: outrider.v1.Reported
-	(*Confirm)(nil),         // 47: outrider.v1.Confirm
-	(*Confirmed)(nil),       // 48: outrider.v1.Confirmed
-	(*Drain)(nil),           // 49: outrider.v1.Drain
-	(*Release)(nil),         // 50: outrider.v1.Release
-	(*Take)(nil),            // 51: outrider.v1.Take
-	(*Alone)(nil),           // 52: outrider.v1.Alone
-	(*CancelTake)(nil),      // 53: outrider.v1.CancelTake
-	(*LeasedGroup)(nil),     // 54: outrider.v1.LeasedGroup
-	(*Lease)(nil),           // 55: outrider.v1.Lease
-	(*Shard)(nil),           // 56: outrider.v1.Shard
-	(*Publish)(nil),         // 57: outrider.v1.Publish
-	(*Publication)(nil),     // 58: outrider.v1.Publication
-	(*Admit)(nil),           // 59: outrider.v1.Admit
-	(*Admitted)(nil),        // 60: outrider.v1.Admitted
-	(*Next)(nil),            // 61: outrider.v1.Next
-	(*Commit)(nil),          // 62: outrider.v1.Commit
-	(*Rollback)(nil),        // 63: outrider.v1.Rollback
-	(*LeaseStatus)(nil),     // 64: outrider.v1.LeaseStatus
-	(*Settled)(nil),         // 65: outrider.v1.Settled
-	(*DiscardGroups)(nil),   // 66: outrider.v1.DiscardGroups
-	(*Entry)(nil),           // 67: outrider.v1.Entry
-	(*SetBase)(nil),         // 68: outrider.v1.SetBase
-	(*Append)(nil),          // 69: outrider.v1.Append
-	(*Committed)(nil),       // 70: outrider.v1.Committed
-	(*GetState)(nil),        // 71: outrider.v1.GetState
-	(*StateBytes)(nil),      // 72: outrider.v1.StateBytes
-	(*Saved)(nil),           // 73: outrider.v1.Saved
-	(*Rewind)(nil),          // 74: outrider.v1.Rewind
-	(*Rewound)(nil),         // 75: outrider.v1.Rewound
-	(*GetStats)(nil),        // 76: outrider.v1.GetStats
-	(*Count)(nil),           // 77: outrider.v1.Count
-	(*Books)(nil),           // 78: outrider.v1.Books
-	(*Stats)(nil),           // 79: outrider.v1.Stats
-	(*MemberStats)(nil),     // 80: outrider.v1.MemberStats
-	(*GetMetrics)(nil),      // 81: outrider.v1.GetMetrics
-	(*Metrics)(nil),         // 82: outrider.v1.Metrics
-	(*Close)(nil),           // 83: outrider.v1.Close
-	(*Closed)(nil),          // 84: outrider.v1.Closed
-	(*Hold)(nil),            // 85: outrider.v1.Hold
-	(*HoldGranted)(nil),     // 86: outrider.v1.HoldGranted
-	(*AwaitFrontier)(nil),   // 87: outrider.v1.AwaitFrontier
-	(*ReleaseHold)(nil),     // 88: outrider.v1.ReleaseHold
-	(*BeginUpdate)(nil),     // 89: outrider.v1.BeginUpdate
-	(*EngineState)(nil),     // 90: outrider.v1.EngineState
-	(*UpdateState)(nil),     // 91: outrider.v1.UpdateState
-	(*GetUpdate)(nil),       // 92: outrider.v1.GetUpdate
-	(*RecordUpdate)(nil),    // 93: outrider.v1.RecordUpdate
-	(*UndoUpdate)(nil),      // 94: outrider.v1.UndoUpdate
-	nil,                     // 95: outrider.v1.Publish.RolesEntry
-	nil,                     // 96: outrider.v1.Publication.RolesEntry
-	nil,                     // 97: outrider.v1.Books.DiscardedEntry
-	nil,                     // 98: outrider.v1.Books.LiveGroupsEntry
+	(*SetSlots)(nil),        // 38: outrider.v1.SetSlots
+	(*CancelGroups)(nil),    // 39: outrider.v1.CancelGroups
+	(*GroupsCancelled)(nil), // 40: outrider.v1.GroupsCancelled
+	(*SampleDone)(nil),      // 41: outrider.v1.SampleDone
+	(*SampleCount)(nil),     // 42: outrider.v1.SampleCount
+	(*Report)(nil),          // 43: outrider.v1.Report
+	(*Successes)(nil),       // 44: outrider.v1.Successes
+	(*Outcome)(nil),         // 45: outrider.v1.Outcome
+	(*Summary)(nil),         // 46: outrider.v1.Summary
+	(*Reported)(nil),        // 47: outrider.v1.Reported
+	(*Confirm)(nil),         // 48: outrider.v1.Confirm
+	(*Confirmed)(nil),       // 49: outrider.v1.Confirmed
+	(*Drain)(nil),           // 50: outrider.v1.Drain
+	(*Release)(nil),         // 51: outrider.v1.Release
+	(*Take)(nil),            // 52: outrider.v1.Take
+	(*Alone)(nil),           // 53: outrider.v1.Alone
+	(*CancelTake)(nil),      // 54: outrider.v1.CancelTake
+	(*LeasedGroup)(nil),     // 55: outrider.v1.LeasedGroup
+	(*Lease)(nil),           // 56: outrider.v1.Lease
+	(*Shard)(nil),           // 57: outrider.v1.Shard
+	(*Publish)(nil),         // 58: outrider.v1.Publish
+	(*Publication)(nil),     // 59: outrider.v1.Publication
+	(*Admit)(nil),           // 60: outrider.v1.Admit
+	(*Admitted)(nil),        // 61: outrider.v1.Admitted
+	(*Next)(nil),            // 62: outrider.v1.Next
+	(*Commit)(nil),          // 63: outrider.v1.Commit
+	(*Rollback)(nil),        // 64: outrider.v1.Rollback
+	(*LeaseStatus)(nil),     // 65: outrider.v1.LeaseStatus
+	(*Settled)(nil),         // 66: outrider.v1.Settled
+	(*DiscardGroups)(nil),   // 67: outrider.v1.DiscardGroups
+	(*Entry)(nil),           // 68: outrider.v1.Entry
+	(*SetBase)(nil),         // 69: outrider.v1.SetBase
+	(*Append)(nil),          // 70: outrider.v1.Append
+	(*Committed)(nil),       // 71: outrider.v1.Committed
+	(*GetState)(nil),        // 72: outrider.v1.GetState
+	(*StateBytes)(nil),      // 73: outrider.v1.StateBytes
+	(*Saved)(nil),           // 74: outrider.v1.Saved
+	(*Rewind)(nil),          // 75: outrider.v1.Rewind
+	(*Rewound)(nil),         // 76: outrider.v1.Rewound
+	(*GetStats)(nil),        // 77: outrider.v1.GetStats
+	(*Count)(nil),           // 78: outrider.v1.Count
+	(*Books)(nil),           // 79: outrider.v1.Books
+	(*Stats)(nil),           // 80: outrider.v1.Stats
+	(*MemberStats)(nil),     // 81: outrider.v1.MemberStats
+	(*GetMetrics)(nil),      // 82: outrider.v1.GetMetrics
+	(*Metrics)(nil),         // 83: outrider.v1.Metrics
+	(*Close)(nil),           // 84: outrider.v1.Close
+	(*Closed)(nil),          // 85: outrider.v1.Closed
+	(*Hold)(nil),            // 86: outrider.v1.Hold
+	(*HoldGranted)(nil),     // 87: outrider.v1.HoldGranted
+	(*AwaitFrontier)(nil),   // 88: outrider.v1.AwaitFrontier
+	(*ReleaseHold)(nil),     // 89: outrider.v1.ReleaseHold
+	(*BeginUpdate)(nil),     // 90: outrider.v1.BeginUpdate
+	(*EngineState)(nil),     // 91: outrider.v1.EngineState
+	(*UpdateState)(nil),     // 92: outrider.v1.UpdateState
+	(*GetUpdate)(nil),       // 93: outrider.v1.GetUpdate
+	(*RecordUpdate)(nil),    // 94: outrider.v1.RecordUpdate
+	(*UndoUpdate)(nil),      // 95: outrider.v1.UndoUpdate
+	nil,                     // 96: outrider.v1.Publish.RolesEntry
+	nil,                     // 97: outrider.v1.Publication.RolesEntry
+	nil,                     // 98: outrider.v1.Books.DiscardedEntry
+	nil,                     // 99: outrider.v1.Books.LiveGroupsEntry
 }
 var file_outrider_proto_depIdxs = []int32{
 	1,   // 0: outrider.v1.Frame.error:type_name -> outrider.v1.Error
@@ -7942,135 +8034,136 @@ var file_outrider_proto_depIdxs = []int32{
 	32,  // 17: outrider.v1.Frame.fetched:type_name -> outrider.v1.Fetched
 	34,  // 18: outrider.v1.Frame.grant:type_name -> outrider.v1.Grant
 	37,  // 19: outrider.v1.Frame.cancel:type_name -> outrider.v1.Cancel
-	40,  // 20: outrider.v1.Frame.sample_done:type_name -> outrider.v1.SampleDone
-	42,  // 21: outrider.v1.Frame.report:type_name -> outrider.v1.Report
-	46,  // 22: outrider.v1.Frame.reported:type_name -> outrider.v1.Reported
-	47,  // 23: outrider.v1.Frame.confirm:type_name -> outrider.v1.Confirm
-	48,  // 24: outrider.v1.Frame.confirmed:type_name -> outrider.v1.Confirmed
-	49,  // 25: outrider.v1.Frame.drain:type_name -> outrider.v1.Drain
-	50,  // 26: outrider.v1.Frame.release:type_name -> outrider.v1.Release
+	41,  // 20: outrider.v1.Frame.sample_done:type_name -> outrider.v1.SampleDone
+	43,  // 21: outrider.v1.Frame.report:type_name -> outrider.v1.Report
+	47,  // 22: outrider.v1.Frame.reported:type_name -> outrider.v1.Reported
+	48,  // 23: outrider.v1.Frame.confirm:type_name -> outrider.v1.Confirm
+	49,  // 24: outrider.v1.Frame.confirmed:type_name -> outrider.v1.Confirmed
+	50,  // 25: outrider.v1.Frame.drain:type_name -> outrider.v1.Drain
+	51,  // 26: outrider.v1.Frame.release:type_name -> outrider.v1.Release
 	35,  // 27: outrider.v1.Frame.carried:type_name -> outrider.v1.Carried
 	36,  // 28: outrider.v1.Frame.credit:type_name -> outrider.v1.Credit
-	38,  // 29: outrider.v1.Frame.cancel_groups:type_name -> outrider.v1.CancelGroups
-	39,  // 30: outrider.v1.Frame.groups_cancelled:type_name -> outrider.v1.GroupsCancelled
-	51,  // 31: outrider.v1.Frame.take:type_name -> outrider.v1.Take
-	53,  // 32: outrider.v1.Frame.cancel_take:type_name -> outrider.v1.CancelTake
-	55,  // 33: outrider.v1.Frame.lease:type_name -> outrider.v1.Lease
-	57,  // 34: outrider.v1.Frame.publish:type_name -> outrider.v1.Publish
-	58,  // 35: outrider.v1.Frame.publication:type_name -> outrider.v1.Publication
-	59,  // 36: outrider.v1.Frame.admit:type_name -> outrider.v1.Admit
-	60,  // 37: outrider.v1.Frame.admitted:type_name -> outrider.v1.Admitted
-	62,  // 38: outrider.v1.Frame.commit:type_name -> outrider.v1.Commit
-	63,  // 39: outrider.v1.Frame.rollback:type_name -> outrider.v1.Rollback
-	64,  // 40: outrider.v1.Frame.lease_status:type_name -> outrider.v1.LeaseStatus
-	65,  // 41: outrider.v1.Frame.settled:type_name -> outrider.v1.Settled
-	66,  // 42: outrider.v1.Frame.discard_groups:type_name -> outrider.v1.DiscardGroups
-	61,  // 43: outrider.v1.Frame.next:type_name -> outrider.v1.Next
-	68,  // 44: outrider.v1.Frame.set_base:type_name -> outrider.v1.SetBase
-	69,  // 45: outrider.v1.Frame.append:type_name -> outrider.v1.Append
-	70,  // 46: outrider.v1.Frame.committed:type_name -> outrider.v1.Committed
-	71,  // 47: outrider.v1.Frame.get_state:type_name -> outrider.v1.GetState
-	72,  // 48: outrider.v1.Frame.state_bytes:type_name -> outrider.v1.StateBytes
-	73,  // 49: outrider.v1.Frame.saved:type_name -> outrider.v1.Saved
-	74,  // 50: outrider.v1.Frame.rewind:type_name -> outrider.v1.Rewind
-	75,  // 51: outrider.v1.Frame.rewound:type_name -> outrider.v1.Rewound
-	76,  // 52: outrider.v1.Frame.get_stats:type_name -> outrider.v1.GetStats
-	79,  // 53: outrider.v1.Frame.stats:type_name -> outrider.v1.Stats
-	83,  // 54: outrider.v1.Frame.close:type_name -> outrider.v1.Close
-	84,  // 55: outrider.v1.Frame.closed:type_name -> outrider.v1.Closed
-	81,  // 56: outrider.v1.Frame.get_metrics:type_name -> outrider.v1.GetMetrics
-	82,  // 57: outrider.v1.Frame.metrics:type_name -> outrider.v1.Metrics
-	85,  // 58: outrider.v1.Frame.hold:type_name -> outrider.v1.Hold
-	86,  // 59: outrider.v1.Frame.hold_granted:type_name -> outrider.v1.HoldGranted
-	87,  // 60: outrider.v1.Frame.await_frontier:type_name -> outrider.v1.AwaitFrontier
-	88,  // 61: outrider.v1.Frame.release_hold:type_name -> outrider.v1.ReleaseHold
-	89,  // 62: outrider.v1.Frame.begin_update:type_name -> outrider.v1.BeginUpdate
-	91,  // 63: outrider.v1.Frame.update_state:type_name -> outrider.v1.UpdateState
-	92,  // 64: outrider.v1.Frame.get_update:type_name -> outrider.v1.GetUpdate
-	93,  // 65: outrider.v1.Frame.record_update:type_name -> outrider.v1.RecordUpdate
-	94,  // 66: outrider.v1.Frame.undo_update:type_name -> outrider.v1.UndoUpdate
-	7,   // 67: outrider.v1.Timeline.origin:type_name -> outrider.v1.Term
-	8,   // 68: outrider.v1.Receipt.timeline:type_name -> outrider.v1.Timeline
-	10,  // 69: outrider.v1.Locator.segment:type_name -> outrider.v1.SegmentId
-	13,  // 70: outrider.v1.Own.run:type_name -> outrider.v1.Run
-	15,  // 71: outrider.v1.Own.config:type_name -> outrider.v1.Config
-	17,  // 72: outrider.v1.Config.source:type_name -> outrider.v1.Source
-	16,  // 73: outrider.v1.Config.times:type_name -> outrider.v1.Times
-	13,  // 74: outrider.v1.Join.run:type_name -> outrider.v1.Run
-	20,  // 75: outrider.v1.Join.worker:type_name -> outrider.v1.WorkerRole
-	21,  // 76: outrider.v1.Join.trainer:type_name -> outrider.v1.TrainerRole
-	12,  // 77: outrider.v1.Join.endpoint:type_name -> outrider.v1.Endpoint
-	7,   // 78: outrider.v1.Join.known_term:type_name -> outrider.v1.Term
-	22,  // 79: outrider.v1.Join.inventory:type_name -> outrider.v1.Inventory
-	8,   // 80: outrider.v1.WorkerRole.confirmed_timeline:type_name -> outrider.v1.Timeline
-	67,  // 81: outrider.v1.TrainerRole.log:type_name -> outrider.v1.Entry
-	23,  // 82: outrider.v1.Inventory.held:type_name -> outrider.v1.Held
-	9,   // 83: outrider.v1.Held.receipt:type_name -> outrider.v1.Receipt
-	44,  // 84: outrider.v1.Held.outcome:type_name -> outrider.v1.Outcome
-	7,   // 85: outrider.v1.Joined.term:type_name -> outrider.v1.Term
-	8,   // 86: outrider.v1.Joined.timeline:type_name -> outrider.v1.Timeline
-	12,  // 87: outrider.v1.Joined.table:type_name -> outrider.v1.Endpoint
-	10,  // 88: outrider.v1.Joined.table_segment:type_name -> outrider.v1.SegmentId
-	9,   // 89: outrider.v1.Joined.void:type_name -> outrider.v1.Receipt
-	7,   // 90: outrider.v1.NewTerm.term:type_name -> outrider.v1.Term
-	8,   // 91: outrider.v1.NewTimeline.timeline:type_name -> outrider.v1.Timeline
-	1,   // 92: outrider.v1.End.error:type_name -> outrider.v1.Error
-	10,  // 93: outrider.v1.Fetch.segments:type_name -> outrider.v1.SegmentId
-	10,  // 94: outrider.v1.Fetched.segments:type_name -> outrider.v1.SegmentId
-	8,   // 95: outrider.v1.Receipts.timeline:type_name -> outrider.v1.Timeline
-	33,  // 96: outrider.v1.Grant.receipts:type_name -> outrider.v1.Receipts
-	33,  // 97: outrider.v1.Carried.receipts:type_name -> outrider.v1.Receipts
-	33,  // 98: outrider.v1.Credit.receipts:type_name -> outrider.v1.Receipts
-	9,   // 99: outrider.v1.Cancel.receipts:type_name -> outrider.v1.Receipt
-	41,  // 100: outrider.v1.SampleDone.counts:type_name -> outrider.v1.SampleCount
-	9,   // 101: outrider.v1.SampleCount.receipt:type_name -> outrider.v1.Receipt
-	44,  // 102: outrider.v1.Report.outcomes:type_name -> outrider.v1.Outcome
-	43,  // 103: outrider.v1.Report.successes:type_name -> outrider.v1.Successes
-	33,  // 104: outrider.v1.Successes.receipts:type_name -> outrider.v1.Receipts
-	9,   // 105: outrider.v1.Outcome.receipt:type_name -> outrider.v1.Receipt
-	11,  // 106: outrider.v1.Outcome.locator:type_name -> outrider.v1.Locator
-	45,  // 107: outrider.v1.Outcome.summary:type_name -> outrider.v1.Summary
-	1,   // 108: outrider.v1.Reported.errors:type_name -> outrider.v1.Error
-	8,   // 109: outrider.v1.Confirmed.timeline:type_name -> outrider.v1.Timeline
-	52,  // 110: outrider.v1.Take.alone:type_name -> outrider.v1.Alone
-	11,  // 111: outrider.v1.LeasedGroup.locator:type_name -> outrider.v1.Locator
-	45,  // 112: outrider.v1.LeasedGroup.summary:type_name -> outrider.v1.Summary
-	54,  // 113: outrider.v1.Lease.groups:type_name -> outrider.v1.LeasedGroup
-	12,  // 114: outrider.v1.Lease.endpoints:type_name -> outrider.v1.Endpoint
-	11,  // 115: outrider.v1.Shard.locators:type_name -> outrider.v1.Locator
-	56,  // 116: outrider.v1.Publish.shards:type_name -> outrider.v1.Shard
-	95,  // 117: outrider.v1.Publish.roles:type_name -> outrider.v1.Publish.RolesEntry
-	8,   // 118: outrider.v1.Publication.timeline:type_name -> outrider.v1.Timeline
-	7,   // 119: outrider.v1.Publication.term:type_name -> outrider.v1.Term
-	56,  // 120: outrider.v1.Publication.shards:type_name -> outrider.v1.Shard
-	96,  // 121: outrider.v1.Publication.roles:type_name -> outrider.v1.Publication.RolesEntry
-	12,  // 122: outrider.v1.Publication.endpoints:type_name -> outrider.v1.Endpoint
-	58,  // 123: outrider.v1.Admit.publication:type_name -> outrider.v1.Publication
-	10,  // 124: outrider.v1.Admitted.segments:type_name -> outrider.v1.SegmentId
-	11,  // 125: outrider.v1.Admitted.locators:type_name -> outrider.v1.Locator
-	59,  // 126: outrider.v1.Commit.admit:type_name -> outrider.v1.Admit
-	67,  // 127: outrider.v1.SetBase.log:type_name -> outrider.v1.Entry
-	67,  // 128: outrider.v1.Append.entry:type_name -> outrider.v1.Entry
-	77,  // 129: outrider.v1.Books.reserved:type_name -> outrider.v1.Count
-	77,  // 130: outrider.v1.Books.acknowledged:type_name -> outrider.v1.Count
-	97,  // 131: outrider.v1.Books.discarded:type_name -> outrider.v1.Books.DiscardedEntry
-	77,  // 132: outrider.v1.Books.failed:type_name -> outrider.v1.Count
-	77,  // 133: outrider.v1.Books.live:type_name -> outrider.v1.Count
-	98,  // 134: outrider.v1.Books.live_groups:type_name -> outrider.v1.Books.LiveGroupsEntry
-	78,  // 135: outrider.v1.Stats.books:type_name -> outrider.v1.Books
-	8,   // 136: outrider.v1.Stats.timeline:type_name -> outrider.v1.Timeline
-	7,   // 137: outrider.v1.Stats.term:type_name -> outrider.v1.Term
-	80,  // 138: outrider.v1.Stats.members:type_name -> outrider.v1.MemberStats
-	79,  // 139: outrider.v1.Closed.stats:type_name -> outrider.v1.Stats
-	90,  // 140: outrider.v1.UpdateState.engines:type_name -> outrider.v1.EngineState
-	77,  // 141: outrider.v1.Books.DiscardedEntry.value:type_name -> outrider.v1.Count
-	0,   // 142: outrider.v1.Owner.Session:input_type -> outrider.v1.Frame
-	0,   // 143: outrider.v1.Owner.Session:output_type -> outrider.v1.Frame
-	143, // [143:144] is the sub-list for method output_type
-	142, // [142:143] is the sub-list for method input_type
-	142, // [142:142] is the sub-list for extension type_name
-	142, // [142:142] is the sub-list for extension extendee
-	0,   // [0:142] is the sub-list for field type_name
+	39,  // 29: outrider.v1.Frame.cancel_groups:type_name -> outrider.v1.CancelGroups
+	40,  // 30: outrider.v1.Frame.groups_cancelled:type_name -> outrider.v1.GroupsCancelled
+	38,  // 31: outrider.v1.Frame.set_slots:type_name -> outrider.v1.SetSlots
+	52,  // 32: outrider.v1.Frame.take:type_name -> outrider.v1.Take
+	54,  // 33: outrider.v1.Frame.cancel_take:type_name -> outrider.v1.CancelTake
+	56,  // 34: outrider.v1.Frame.lease:type_name -> outrider.v1.Lease
+	58,  // 35: outrider.v1.Frame.publish:type_name -> outrider.v1.Publish
+	59,  // 36: outrider.v1.Frame.publication:type_name -> outrider.v1.Publication
+	60,  // 37: outrider.v1.Frame.admit:type_name -> outrider.v1.Admit
+	61,  // 38: outrider.v1.Frame.admitted:type_name -> outrider.v1.Admitted
+	63,  // 39: outrider.v1.Frame.commit:type_name -> outrider.v1.Commit
+	64,  // 40: outrider.v1.Frame.rollback:type_name -> outrider.v1.Rollback
+	65,  // 41: outrider.v1.Frame.lease_status:type_name -> outrider.v1.LeaseStatus
+	66,  // 42: outrider.v1.Frame.settled:type_name -> outrider.v1.Settled
+	67,  // 43: outrider.v1.Frame.discard_groups:type_name -> outrider.v1.DiscardGroups
+	62,  // 44: outrider.v1.Frame.next:type_name -> outrider.v1.Next
+	69,  // 45: outrider.v1.Frame.set_base:type_name -> outrider.v1.SetBase
+	70,  // 46: outrider.v1.Frame.append:type_name -> outrider.v1.Append
+	71,  // 47: outrider.v1.Frame.committed:type_name -> outrider.v1.Committed
+	72,  // 48: outrider.v1.Frame.get_state:type_name -> outrider.v1.GetState
+	73,  // 49: outrider.v1.Frame.state_bytes:type_name -> outrider.v1.StateBytes
+	74,  // 50: outrider.v1.Frame.saved:type_name -> outrider.v1.Saved
+	75,  // 51: outrider.v1.Frame.rewind:type_name -> outrider.v1.Rewind
+	76,  // 52: outrider.v1.Frame.rewound:type_name -> outrider.v1.Rewound
+	77,  // 53: outrider.v1.Frame.get_stats:type_name -> outrider.v1.GetStats
+	80,  // 54: outrider.v1.Frame.stats:type_name -> outrider.v1.Stats
+	84,  // 55: outrider.v1.Frame.close:type_name -> outrider.v1.Close
+	85,  // 56: outrider.v1.Frame.closed:type_name -> outrider.v1.Closed
+	82,  // 57: outrider.v1.Frame.get_metrics:type_name -> outrider.v1.GetMetrics
+	83,  // 58: outrider.v1.Frame.metrics:type_name -> outrider.v1.Metrics
+	86,  // 59: outrider.v1.Frame.hold:type_name -> outrider.v1.Hold
+	87,  // 60: outrider.v1.Frame.hold_granted:type_name -> outrider.v1.HoldGranted
+	88,  // 61: outrider.v1.Frame.await_frontier:type_name -> outrider.v1.AwaitFrontier
+	89,  // 62: outrider.v1.Frame.release_hold:type_name -> outrider.v1.ReleaseHold
+	90,  // 63: outrider.v1.Frame.begin_update:type_name -> outrider.v1.BeginUpdate
+	92,  // 64: outrider.v1.Frame.update_state:type_name -> outrider.v1.UpdateState
+	93,  // 65: outrider.v1.Frame.get_update:type_name -> outrider.v1.GetUpdate
+	94,  // 66: outrider.v1.Frame.record_update:type_name -> outrider.v1.RecordUpdate
+	95,  // 67: outrider.v1.Frame.undo_update:type_name -> outrider.v1.UndoUpdate
+	7,   // 68: outrider.v1.Timeline.origin:type_name -> outrider.v1.Term
+	8,   // 69: outrider.v1.Receipt.timeline:type_name -> outrider.v1.Timeline
+	10,  // 70: outrider.v1.Locator.segment:type_name -> outrider.v1.SegmentId
+	13,  // 71: outrider.v1.Own.run:type_name -> outrider.v1.Run
+	15,  // 72: outrider.v1.Own.config:type_name -> outrider.v1.Config
+	17,  // 73: outrider.v1.Config.source:type_name -> outrider.v1.Source
+	16,  // 74: outrider.v1.Config.times:type_name -> outrider.v1.Times
+	13,  // 75: outrider.v1.Join.run:type_name -> outrider.v1.Run
+	20,  // 76: outrider.v1.Join.worker:type_name -> outrider.v1.WorkerRole
+	21,  // 77: outrider.v1.Join.trainer:type_name -> outrider.v1.TrainerRole
+	12,  // 78: outrider.v1.Join.endpoint:type_name -> outrider.v1.Endpoint
+	7,   // 79: outrider.v1.Join.known_term:type_name -> outrider.v1.Term
+	22,  // 80: outrider.v1.Join.inventory:type_name -> outrider.v1.Inventory
+	8,   // 81: outrider.v1.WorkerRole.confirmed_timeline:type_name -> outrider.v1.Timeline
+	68,  // 82: outrider.v1.TrainerRole.log:type_name -> outrider.v1.Entry
+	23,  // 83: outrider.v1.Inventory.held:type_name -> outrider.v1.Held
+	9,   // 84: outrider.v1.Held.receipt:type_name -> outrider.v1.Receipt
+	45,  // 85: outrider.v1.Held.outcome:type_name -> outrider.v1.Outcome
+	7,   // 86: outrider.v1.Joined.term:type_name -> outrider.v1.Term
+	8,   // 87: outrider.v1.Joined.timeline:type_name -> outrider.v1.Timeline
+	12,  // 88: outrider.v1.Joined.table:type_name -> outrider.v1.Endpoint
+	10,  // 89: outrider.v1.Joined.table_segment:type_name -> outrider.v1.SegmentId
+	9,   // 90: outrider.v1.Joined.void:type_name -> outrider.v1.Receipt
+	7,   // 91: outrider.v1.NewTerm.term:type_name -> outrider.v1.Term
+	8,   // 92: outrider.v1.NewTimeline.timeline:type_name -> outrider.v1.Timeline
+	1,   // 93: outrider.v1.End.error:type_name -> outrider.v1.Error
+	10,  // 94: outrider.v1.Fetch.segments:type_name -> outrider.v1.SegmentId
+	10,  // 95: outrider.v1.Fetched.segments:type_name -> outrider.v1.SegmentId
+	8,   // 96: outrider.v1.Receipts.timeline:type_name -> outrider.v1.Timeline
+	33,  // 97: outrider.v1.Grant.receipts:type_name -> outrider.v1.Receipts
+	33,  // 98: outrider.v1.Carried.receipts:type_name -> outrider.v1.Receipts
+	33,  // 99: outrider.v1.Credit.receipts:type_name -> outrider.v1.Receipts
+	9,   // 100: outrider.v1.Cancel.receipts:type_name -> outrider.v1.Receipt
+	42,  // 101: outrider.v1.SampleDone.counts:type_name -> outrider.v1.SampleCount
+	9,   // 102: outrider.v1.SampleCount.receipt:type_name -> outrider.v1.Receipt
+	45,  // 103: outrider.v1.Report.outcomes:type_name -> outrider.v1.Outcome
+	44,  // 104: outrider.v1.Report.successes:type_name -> outrider.v1.Successes
+	33,  // 105: outrider.v1.Successes.receipts:type_name -> outrider.v1.Receipts
+	9,   // 106: outrider.v1.Outcome.receipt:type_name -> outrider.v1.Receipt
+	11,  // 107: outrider.v1.Outcome.locator:type_name -> outrider.v1.Locator
+	46,  // 108: outrider.v1.Outcome.summary:type_name -> outrider.v1.Summary
+	1,   // 109: outrider.v1.Reported.errors:type_name -> outrider.v1.Error
+	8,   // 110: outrider.v1.Confirmed.timeline:type_name -> outrider.v1.Timeline
+	53,  // 111: outrider.v1.Take.alone:type_name -> outrider.v1.Alone
+	11,  // 112: outrider.v1.LeasedGroup.locator:type_name -> outrider.v1.Locator
+	46,  // 113: outrider.v1.LeasedGroup.summary:type_name -> outrider.v1.Summary
+	55,  // 114: outrider.v1.Lease.groups:type_name -> outrider.v1.LeasedGroup
+	12,  // 115: outrider.v1.Lease.endpoints:type_name -> outrider.v1.Endpoint
+	11,  // 116: outrider.v1.Shard.locators:type_name -> outrider.v1.Locator
+	57,  // 117: outrider.v1.Publish.shards:type_name -> outrider.v1.Shard
+	96,  // 118: outrider.v1.Publish.roles:type_name -> outrider.v1.Publish.RolesEntry
+	8,   // 119: outrider.v1.Publication.timeline:type_name -> outrider.v1.Timeline
+	7,   // 120: outrider.v1.Publication.term:type_name -> outrider.v1.Term
+	57,  // 121: outrider.v1.Publication.shards:type_name -> outrider.v1.Shard
+	97,  // 122: outrider.v1.Publication.roles:type_name -> outrider.v1.Publication.RolesEntry
+	12,  // 123: outrider.v1.Publication.endpoints:type_name -> outrider.v1.Endpoint
+	59,  // 124: outrider.v1.Admit.publication:type_name -> outrider.v1.Publication
+	10,  // 125: outrider.v1.Admitted.segments:type_name -> outrider.v1.SegmentId
+	11,  // 126: outrider.v1.Admitted.locators:type_name -> outrider.v1.Locator
+	60,  // 127: outrider.v1.Commit.admit:type_name -> outrider.v1.Admit
+	68,  // 128: outrider.v1.SetBase.log:type_name -> outrider.v1.Entry
+	68,  // 129: outrider.v1.Append.entry:type_name -> outrider.v1.Entry
+	78,  // 130: outrider.v1.Books.reserved:type_name -> outrider.v1.Count
+	78,  // 131: outrider.v1.Books.acknowledged:type_name -> outrider.v1.Count
+	98,  // 132: outrider.v1.Books.discarded:type_name -> outrider.v1.Books.DiscardedEntry
+	78,  // 133: outrider.v1.Books.failed:type_name -> outrider.v1.Count
+	78,  // 134: outrider.v1.Books.live:type_name -> outrider.v1.Count
+	99,  // 135: outrider.v1.Books.live_groups:type_name -> outrider.v1.Books.LiveGroupsEntry
+	79,  // 136: outrider.v1.Stats.books:type_name -> outrider.v1.Books
+	8,   // 137: outrider.v1.Stats.timeline:type_name -> outrider.v1.Timeline
+	7,   // 138: outrider.v1.Stats.term:type_name -> outrider.v1.Term
+	81,  // 139: outrider.v1.Stats.members:type_name -> outrider.v1.MemberStats
+	80,  // 140: outrider.v1.Closed.stats:type_name -> outrider.v1.Stats
+	91,  // 141: outrider.v1.UpdateState.engines:type_name -> outrider.v1.EngineState
+	78,  // 142: outrider.v1.Books.DiscardedEntry.value:type_name -> outrider.v1.Count
+	0,   // 143: outrider.v1.Owner.Session:input_type -> outrider.v1.Frame
+	0,   // 144: outrider.v1.Owner.Session:output_type -> outrider.v1.Frame
+	144, // [144:145] is the sub-list for method output_type
+	143, // [143:144] is the sub-list for method input_type
+	143, // [143:143] is the sub-list for extension type_name
+	143, // [143:143] is the sub-list for extension extendee
+	0,   // [0:143] is the sub-list for field type_name
 }
 
 func init() { file_outrider_proto_init() }
@@ -8109,6 +8202,7 @@ func file_outrider_proto_init() {
 		(*Frame_Credit)(nil),
 		(*Frame_CancelGroups)(nil),
 		(*Frame_GroupsCancelled)(nil),
+		(*Frame_SetSlots)(nil),
 		(*Frame_Take)(nil),
 		(*Frame_CancelTake)(nil),
 		(*Frame_Lease)(nil),
@@ -8152,7 +8246,7 @@ func file_outrider_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_outrider_proto_rawDesc), len(file_outrider_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   99,
+			NumMessages:   100,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -6,7 +6,7 @@ from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Map
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class Frame(_message.Message):
-    __slots__ = ["id", "answer", "member", "error", "ready", "hello", "spilled", "log_line", "done", "own", "owned", "join", "joined", "leave", "locate", "located", "new_term", "new_timeline", "end", "fetch", "fetched", "grant", "cancel", "sample_done", "report", "reported", "confirm", "confirmed", "drain", "release", "carried", "credit", "cancel_groups", "groups_cancelled", "take", "cancel_take", "lease", "publish", "publication", "admit", "admitted", "commit", "rollback", "lease_status", "settled", "discard_groups", "next", "set_base", "append", "committed", "get_state", "state_bytes", "saved", "rewind", "rewound", "get_stats", "stats", "close", "closed", "get_metrics", "metrics", "hold", "hold_granted", "await_frontier", "release_hold", "begin_update", "update_state", "get_update", "record_update", "undo_update"]
+    __slots__ = ["id", "answer", "member", "error", "ready", "hello", "spilled", "log_line", "done", "own", "owned", "join", "joined", "leave", "locate", "located", "new_term", "new_timeline", "end", "fetch", "fetched", "grant", "cancel", "sample_done", "report", "reported", "confirm", "confirmed", "drain", "release", "carried", "credit", "cancel_groups", "groups_cancelled", "set_slots", "take", "cancel_take", "lease", "publish", "publication", "admit", "admitted", "commit", "rollback", "lease_status", "settled", "discard_groups", "next", "set_base", "append", "committed", "get_state", "state_bytes", "saved", "rewind", "rewound", "get_stats", "stats", "close", "closed", "get_metrics", "metrics", "hold", "hold_granted", "await_frontier", "release_hold", "begin_update", "update_state", "get_update", "record_update", "undo_update"]
     ID_FIELD_NUMBER: _ClassVar[int]
     ANSWER_FIELD_NUMBER: _ClassVar[int]
     MEMBER_FIELD_NUMBER: _ClassVar[int]
@@ -41,6 +41,7 @@ class Frame(_message.Message):
     CREDIT_FIELD_NUMBER: _ClassVar[int]
     CANCEL_GROUPS_FIELD_NUMBER: _ClassVar[int]
     GROUPS_CANCELLED_FIELD_NUMBER: _ClassVar[int]
+    SET_SLOTS_FIELD_NUMBER: _ClassVar[int]
     TAKE_FIELD_NUMBER: _ClassVar[int]
     CANCEL_TAKE_FIELD_NUMBER: _ClassVar[int]
     LEASE_FIELD_NUMBER: _ClassVar[int]
@@ -111,6 +112,7 @@ class Frame(_message.Message):
     credit: Credit
     cancel_groups: CancelGroups
     groups_cancelled: GroupsCancelled
+    set_slots: SetSlots
     take: Take
     cancel_take: CancelTake
     lease: Lease
@@ -147,7 +149,7 @@ class Frame(_message.Message):
     get_update: GetUpdate
     record_update: RecordUpdate
     undo_update: UndoUpdate
-    def __init__(self, id: _Optional[int] = ..., answer: bool = ..., member: _Optional[int] = ..., error: _Optional[_Union[Error, _Mapping]] = ..., ready: _Optional[_Union[Ready, _Mapping]] = ..., hello: _Optional[_Union[Hello, _Mapping]] = ..., spilled: _Optional[_Union[Spilled, _Mapping]] = ..., log_line: _Optional[_Union[LogLine, _Mapping]] = ..., done: _Optional[_Union[Done, _Mapping]] = ..., own: _Optional[_Union[Own, _Mapping]] = ..., owned: _Optional[_Union[Owned, _Mapping]] = ..., join: _Optional[_Union[Join, _Mapping]] = ..., joined: _Optional[_Union[Joined, _Mapping]] = ..., leave: _Optional[_Union[Leave, _Mapping]] = ..., locate: _Optional[_Union[Locate, _Mapping]] = ..., located: _Optional[_Union[Located, _Mapping]] = ..., new_term: _Optional[_Union[NewTerm, _Mapping]] = ..., new_timeline: _Optional[_Union[NewTimeline, _Mapping]] = ..., end: _Optional[_Union[End, _Mapping]] = ..., fetch: _Optional[_Union[Fetch, _Mapping]] = ..., fetched: _Optional[_Union[Fetched, _Mapping]] = ..., grant: _Optional[_Union[Grant, _Mapping]] = ..., cancel: _Optional[_Union[Cancel, _Mapping]] = ..., sample_done: _Optional[_Union[SampleDone, _Mapping]] = ..., report: _Optional[_Union[Report, _Mapping]] = ..., reported: _Optional[_Union[Reported, _Mapping]] = ..., confirm: _Optional[_Union[Confirm, _Mapping]] = ..., confirmed: _Optional[_Union[Confirmed, _Mapping]] = ..., drain: _Optional[_Union[Drain, _Mapping]] = ..., release: _Optional[_Union[Release, _Mapping]] = ..., carried: _Optional[_Union[Carried, _Mapping]] = ..., credit: _Optional[_Union[Credit, _Mapping]] = ..., cancel_groups: _Optional[_Union[CancelGroups, _Mapping]] = ..., groups_cancelled: _Optional[_Union[GroupsCancelled, _Mapping]] = ..., take: _Optional[_Union[Take, _Mapping]] = ..., cancel_take: _Optional[_Union[CancelTake, _Mapping]] = ..., lease: _Optional[_Union[Lease, _Mapping]] = ..., publish: _Optional[_Union[Publish, _Mapping]] = ..., publication: _Optional[_Union[Publication, _Mapping]] = ..., admit: _Optional[_Union[Admit, _Mapping]] = ..., admitted: _Optional[_Union[Admitted, _Mapping]] = ..., commit: _Optional[_Union[Commit, _Mapping]] = ..., rollback: _Optional[_Union[Rollback, _Mapping]] = ..., lease_status: _Optional[_Union[LeaseStatus, _Mapping]] = ..., settled: _Optional[_Union[Settled, _Mapping]] = ..., discard_groups: _Optional[_Union[DiscardGroups, _Mapping]] = ..., next: _Optional[_Union[Next, _Mapping]] = ..., set_base: _Optional[_Union[SetBase, _Mapping]] = ..., append: _Optional[_Union[Append, _Mapping]] = ..., committed: _Optional[_Union[Committed, _Mapping]] = ..., get_state: _Optional[_Union[GetState, _Mapping]] = ..., state_bytes: _Optional[_Union[StateBytes, _Mapping]] = ..., saved: _Optional[_Union[Saved, _Mapping]] = ..., rewind: _Optional[_Union[Rewind, _Mapping]] = ..., rewound: _Optional[_Union[Rewound, _Mapping]] = ..., get_stats: _Optional[_Union[GetStats, _Mapping]] = ..., stats: _Optional[_Union[Stats, _Mapping]] = ..., close: _Optional[_Union[Close, _Mapping]] = ..., closed: _Optional[_Union[Closed, _Mapping]] = ..., get_metrics: _Optional[_Union[GetMetrics, _Mapping]] = ..., metrics: _Optional[_Union[Metrics, _Mapping]] = ..., hold: _Optional[_Union[Hold, _Mapping]] = ..., hold_granted: _Optional[_Union[HoldGranted, _Mapping]] = ..., await_frontier: _Optional[_Union[AwaitFrontier, _Mapping]] = ..., release_hold: _Optional[_Union[ReleaseHold, _Mapping]] = ..., begin_update: _Optional[_Union[BeginUpdate, _Mapping]] = ..., update_state: _Optional[_Union[UpdateState, _Mapping]] = ..., get_update: _Optional[_Union[GetUpdate, _Mapping]] = ..., record_update: _Optional[_Union[RecordUpdate, _Mapping]] = ..., undo_update: _Optional[_Union[UndoUpdate, _Mapping]] = ...) -> None: ...
+    def __init__(self, id: _Optional[int] = ..., answer: bool = ..., member: _Optional[int] = ..., error: _Optional[_Union[Error, _Mapping]] = ..., ready: _Optional[_Union[Ready, _Mapping]] = ..., hello: _Optional[_Union[Hello, _Mapping]] = ..., spilled: _Optional[_Union[Spilled, _Mapping]] = ..., log_line: _Optional[_Union[LogLine, _Mapping]] = ..., done: _Optional[_Union[Done, _Mapping]] = ..., own: _Optional[_Union[Own, _Mapping]] = ..., owned: _Optional[_Union[Owned, _Mapping]] = ..., join: _Optional[_Union[Join, _Mapping]] = ..., joined: _Optional[_Union[Joined, _Mapping]] = ..., leave: _Optional[_Union[Leave, _Mapping]] = ..., locate: _Optional[_Union[Locate, _Mapping]] = ..., located: _Optional[_Union[Located, _Mapping]] = ..., new_term: _Optional[_Union[NewTerm, _Mapping]] = ..., new_timeline: _Optional[_Union[NewTimeline, _Mapping]] = ..., end: _Optional[_Union[End, _Mapping]] = ..., fetch: _Optional[_Union[Fetch, _Mapping]] = ..., fetched: _Optional[_Union[Fetched, _Mapping]] = ..., grant: _Optional[_Union[Grant, _Mapping]] = ..., cancel: _Optional[_Union[Cancel, _Mapping]] = ..., sample_done: _Optional[_Union[SampleDone, _Mapping]] = ..., report: _Optional[_Union[Report, _Mapping]] = ..., reported: _Optional[_Union[Reported, _Mapping]] = ..., confirm: _Optional[_Union[Confirm, _Mapping]] = ..., confirmed: _Optional[_Union[Confirmed, _Mapping]] = ..., drain: _Optional[_Union[Drain, _Mapping]] = ..., release: _Optional[_Union[Release, _Mapping]] = ..., carried: _Optional[_Union[Carried, _Mapping]] = ..., credit: _Optional[_Union[Credit, _Mapping]] = ..., cancel_groups: _Optional[_Union[CancelGroups, _Mapping]] = ..., groups_cancelled: _Optional[_Union[GroupsCancelled, _Mapping]] = ..., set_slots: _Optional[_Union[SetSlots, _Mapping]] = ..., take: _Optional[_Union[Take, _Mapping]] = ..., cancel_take: _Optional[_Union[CancelTake, _Mapping]] = ..., lease: _Optional[_Union[Lease, _Mapping]] = ..., publish: _Optional[_Union[Publish, _Mapping]] = ..., publication: _Optional[_Union[Publication, _Mapping]] = ..., admit: _Optional[_Union[Admit, _Mapping]] = ..., admitted: _Optional[_Union[Admitted, _Mapping]] = ..., commit: _Optional[_Union[Commit, _Mapping]] = ..., rollback: _Optional[_Union[Rollback, _Mapping]] = ..., lease_status: _Optional[_Union[LeaseStatus, _Mapping]] = ..., settled: _Optional[_Union[Settled, _Mapping]] = ..., discard_groups: _Optional[_Union[DiscardGroups, _Mapping]] = ..., next: _Optional[_Union[Next, _Mapping]] = ..., set_base: _Optional[_Union[SetBase, _Mapping]] = ..., append: _Optional[_Union[Append, _Mapping]] = ..., committed: _Optional[_Union[Committed, _Mapping]] = ..., get_state: _Optional[_Union[GetState, _Mapping]] = ..., state_bytes: _Optional[_Union[StateBytes, _Mapping]] = ..., saved: _Optional[_Union[Saved, _Mapping]] = ..., rewind: _Optional[_Union[Rewind, _Mapping]] = ..., rewound: _Optional[_Union[Rewound, _Mapping]] = ..., get_stats: _Optional[_Union[GetStats, _Mapping]] = ..., stats: _Optional[_Union[Stats, _Mapping]] = ..., close: _Optional[_Union[Close, _Mapping]] = ..., closed: _Optional[_Union[Closed, _Mapping]] = ..., get_metrics: _Optional[_Union[GetMetrics, _Mapping]] = ..., metrics: _Optional[_Union[Metrics, _Mapping]] = ..., hold: _Optional[_Union[Hold, _Mapping]] = ..., hold_granted: _Optional[_Union[HoldGranted, _Mapping]] = ..., await_frontier: _Optional[_Union[AwaitFrontier, _Mapping]] = ..., release_hold: _Optional[_Union[ReleaseHold, _Mapping]] = ..., begin_update: _Optional[_Union[BeginUpdate, _Mapping]] = ..., update_state: _Optional[_Union[UpdateState, _Mapping]] = ..., get_update: _Optional[_Union[GetUpdate, _Mapping]] = ..., record_update: _Optional[_Union[RecordUpdate, _Mapping]] = ..., undo_update: _Optional[_Union[UndoUpdate, _Mapping]] = ...) -> None: ...
 
 class Error(_message.Message):
     __slots__ = ["kind", "message"]
@@ -332,12 +334,18 @@ class Config(_message.Message):
     def __init__(self, source: _Optional[_Union[Source, _Mapping]] = ..., group_size: _Optional[int] = ..., batch_groups: _Optional[int] = ..., executing: _Optional[int] = ..., retained: _Optional[int] = ..., completed: _Optional[int] = ..., bytes: _Optional[int] = ..., submission: _Optional[str] = ..., order: _Optional[str] = ..., max_staleness: _Optional[int] = ..., stale: _Optional[str] = ..., full: _Optional[str] = ..., max_attempts: _Optional[int] = ..., max_failed: _Optional[float] = ..., rewind: _Optional[str] = ..., ownership: _Optional[str] = ..., join_window_ms: _Optional[int] = ..., window: _Optional[int] = ..., pace: bool = ..., batches_per_update: _Optional[int] = ..., last_batch: _Optional[str] = ..., times: _Optional[_Union[Times, _Mapping]] = ...) -> None: ...
 
 class Times(_message.Message):
-    __slots__ = ["execution_deadline", "cancel_grace"]
+    __slots__ = ["execution_deadline", "cancel_grace", "start_deadline", "join_timeout", "stall_warning"]
     EXECUTION_DEADLINE_FIELD_NUMBER: _ClassVar[int]
     CANCEL_GRACE_FIELD_NUMBER: _ClassVar[int]
+    START_DEADLINE_FIELD_NUMBER: _ClassVar[int]
+    JOIN_TIMEOUT_FIELD_NUMBER: _ClassVar[int]
+    STALL_WARNING_FIELD_NUMBER: _ClassVar[int]
     execution_deadline: int
     cancel_grace: int
-    def __init__(self, execution_deadline: _Optional[int] = ..., cancel_grace: _Optional[int] = ...) -> None: ...
+    start_deadline: int
+    join_timeout: int
+    stall_warning: int
+    def __init__(self, execution_deadline: _Optional[int] = ..., cancel_grace: _Optional[int] = ..., start_deadline: _Optional[int] = ..., join_timeout: _Optional[int] = ..., stall_warning: _Optional[int] = ...) -> None: ...
 
 class Source(_message.Message):
     __slots__ = ["shuffle", "seed", "epochs", "kind", "rows", "identity"]
@@ -566,6 +574,12 @@ class Cancel(_message.Message):
     RECEIPTS_FIELD_NUMBER: _ClassVar[int]
     receipts: _containers.RepeatedCompositeFieldContainer[Receipt]
     def __init__(self, receipts: _Optional[_Iterable[_Union[Receipt, _Mapping]]] = ...) -> None: ...
+
+class SetSlots(_message.Message):
+    __slots__ = ["slots"]
+    SLOTS_FIELD_NUMBER: _ClassVar[int]
+    slots: int
+    def __init__(self, slots: _Optional[int] = ...) -> None: ...
 
 class CancelGroups(_message.Message):
     __slots__ = ["groups", "reason"]

@@ -23,6 +23,7 @@ _UNITS = {
     "TIB": 1 << 40,
 }
 _INT64 = (1 << 63) - 1
+_TIMES = ("execution_deadline", "cancel_grace", "start_deadline", "join_timeout", "stall_warning")
 
 
 def count(name: str, value: Any, least: int, most: int = _INT64) -> int:
@@ -165,6 +166,12 @@ class Policy:
         cancel_grace: Seconds that a worker may take to end what it was told to cancel for its deadline. After that the execution
             is void: its group goes elsewhere, and its samples count against the worker's slots as stuck until they do end. A
             worker with more than half of its slots stuck gets no work.
+        start_deadline: Seconds that a worker may be attached without asking for work or, when it is its own engine, without
+            confirmed weights, before a warning names it and it is not counted on any more; None: for ever.
+        join_timeout: Seconds that a waiting take waits while no worker is there that can work; then it raises `NoWorkers` and
+            says what is missing. None: for ever.
+        stall_warning: Seconds without a finished group, while some run or a take waits, before a warning gives counts and the
+            oldest execution; further warnings come ever slower. None: no warning.
 
     Raises:
         ConfigError: A word or number that cannot work; names the argument, its value, and what can.
@@ -185,6 +192,9 @@ class Policy:
     join_window: float = 5.0
     execution_deadline: float | None = 3600.0
     cancel_grace: float = 30.0
+    start_deadline: float | None = 300.0
+    join_timeout: float | None = 600.0
+    stall_warning: float | None = 30.0
 
     def __post_init__(self) -> None:
         choice("policy.submission", self.submission, ("sample", "group"))
@@ -206,8 +216,8 @@ class Policy:
         object.__setattr__(self, "max_attempts", count("policy.max_attempts", self.max_attempts, 1, (1 << 32) - 1))
         object.__setattr__(self, "max_failed", real("policy.max_failed", self.max_failed, 0.0, 1.0))
         object.__setattr__(self, "join_window", real("policy.join_window", self.join_window, 0.0, 3600.0))
-        seconds(self, "execution_deadline", optional=True)
-        seconds(self, "cancel_grace")
+        for name in _TIMES:
+            seconds(self, name, optional=name != "cancel_grace")
 
 
 def to_wire(
@@ -249,7 +259,7 @@ def to_wire(
         times=wire.Times(
             **{
                 name: -1 if value is None else max(1, round(value * 1000))
-                for name in ("execution_deadline", "cancel_grace")
+                for name in _TIMES
                 for value in (getattr(policy, name),)
             }
         ),

@@ -40,6 +40,10 @@ class Conflict(Refused):
     """Somebody else has what was asked for: a run's name, a rollout, a hold."""
 
 
+class NoWorkers(Refused):
+    """A take waited, and no worker was there to fill it for `join_timeout`. Says what is missing; take again when workers are back."""
+
+
 class Retry(Error):
     """Raised by the user's function: another attempt, please, that is not counted as the data's fault."""
 
@@ -114,6 +118,7 @@ KINDS: dict[str, type[Error]] = {
     "closed": Closed,
     "end_of_run": EndOfRun,
     "owner_lost": OwnerLost,
+    "no_workers": NoWorkers,
     "internal": Error,
 }
 """The wire's error kinds. A kind that is not here (a later sidecar's) becomes a plain `Error`."""

@@ -32,11 +32,11 @@ class _Server:
     def __init__(self, worker: Worker, function: Callable[..., Any]) -> None:
         self.worker = worker
         self.function = function
-        self.slots = asyncio.Semaphore(worker.slots)
+        self.slots = asyncio.Semaphore(worker.capacity)
         self.tasks: dict[int, tuple[asyncio.Task[None], list[asyncio.Task[list[Row]]]]] = {}
         is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
         self.free: dict[Work, int] = {}
-        self.threads = None if is_async else ThreadPoolExecutor(worker.slots, thread_name_prefix="outrider-serve")
+        self.threads = None if is_async else ThreadPoolExecutor(worker.capacity, thread_name_prefix="outrider-serve")
 
     async def run(self) -> None:
         loop = asyncio.get_running_loop()

@@ -36,7 +36,7 @@ class Worker:
 
     Args:
         run: The run.
-        slots: Parent slots that it runs at once.
+        slots: Parent slots that it runs at once, from when it first asks for work: by `serve`, `groups` or `batches`.
         engine: Whether it holds the serving weights itself and confirms them.
         name: Shown in logs, status and errors; None: the actor's name or class.
 
@@ -49,9 +49,11 @@ class Worker:
     def __init__(self, run: Run, slots: int = 64, engine: bool = True, name: str | None = None) -> None:
         if not isinstance(engine, bool):
             raise ConfigError(f"outrider: Worker(engine={engine!r}) is a {type(engine).__name__}; give True or False")
-        role = wire.WorkerRole(slots=count("slots", slots, 1, (1 << 31) - 1), engine=engine)
+        self.capacity = count("slots", slots, 1, (1 << 31) - 1)
+        role = wire.WorkerRole(slots=0, engine=engine)
         self._member = Member(run, "worker", name=name, worker=role)
-        self.slots = int(slots)
+        self._slots = self.capacity
+        self._asked = False
         self.group_size = int(self._member.joined.group_size)
         self.closing = False
         self.inbox: Inbox[Work] = Inbox()
@@ -72,6 +74,38 @@ class Worker:
                 blocking(self._member.leave("this worker"))
                 raise
         self._member.listen(self._on_push, self._on_ended)
+
+    @property
+    def slots(self) -> int:
+        """Parent slots that it runs at once: 0 up to what it was made with.
+
+        Setting it waits for the owner. `worker.slots = 0` keeps new work from a colocated engine while its memory is needed for
+        something else: what was on its way has come when this returns, what runs goes on, and nobody takes the worker for lost.
+
+        Raises:
+            ConfigError: Not a whole number from 0 to what it was made with.
+            Closed: The run is over.
+        """
+        return self._slots
+
+    @slots.setter
+    def slots(self, value: int) -> None:
+        blocking(self._set_slots(value))
+
+    async def set_slots_async(self, value: int) -> None:
+        """`slots = value`, awaited."""
+        await awaiting(self._set_slots(value))
+
+    def _set_slots(self, value: int) -> Steps[None]:
+        self._slots = count("slots", value, 0, self.capacity)
+        if self._asked:
+            yield Wait(self._member.ask(set_slots=wire.SetSlots(slots=self._slots)))
+
+    def ask_for_work(self) -> None:
+        """Says once that somebody takes what is granted here."""
+        if not self._asked:
+            self._asked = True
+            self._member.tell(set_slots=wire.SetSlots(slots=self._slots))
 
     async def serve(self, function: Callable[..., Any]) -> None:
         """Runs a function on every prompt, `slots` calls at once, until the run ends or the worker is closed.
@@ -95,11 +129,14 @@ class Worker:
 
     def groups(self) -> Stream[Work]:
         """Prompt groups as they come, for engines that batch: `async for work in worker.groups()` (or a plain `for` in a thread)."""
+        self.ask_for_work()
         return Stream(self, 1, True)
 
     def batches(self, max: int = 64) -> Stream[list[Work]]:  # noqa: A002  (read as English where it is called)
         """The same in lists of up to `max`: whatever is there, at least one. Made for `complete_many`."""
-        return Stream(self, count("max", max, 1), False)
+        most = count("max", max, 1)
+        self.ask_for_work()
+        return Stream(self, most, False)
 
     def complete_many(self, works: Sequence[Work], batch: pa.RecordBatch) -> list[bool]:
         """Reports success of several groups at once: one record batch, one shared segment, one report.

@@ -63,8 +63,67 @@ def test_S2_10_work_that_hangs_past_its_deadline_is_void_and_goes_elsewhere(own,
     assert "past its deadline" in caplog.text
 
 
-@pytest.mark.parametrize("name", ["execution_deadline", "cancel_grace"])
+@pytest.mark.parametrize(
+    "name", ["execution_deadline", "cancel_grace", "start_deadline", "join_timeout", "stall_warning"]
+)
 @pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf"), True, "5s"])
 def test_S2_10_times_that_cannot_work_are_refused_by_name(name, value):
     with pytest.raises(outrider.ConfigError, match=f"policy.{name}"):
         outrider.Policy(**{name: value})
+
+
+def test_S3_17_a_take_fails_when_nobody_is_there_to_fill_it(own):
+    run = own(count=4, batch_groups=2, policy=outrider.Policy(join_timeout=0.05))
+    with outrider.Trainer(run) as trainer:
+        with outrider.Worker(run, slots=2) as worker:
+            work = next(iter(worker.groups()))
+            with pytest.raises(outrider.ConfigError, match="slots"):
+                worker.slots = 3
+            worker.slots = 0  # No other group comes in its place.
+            assert complete(work)
+            worker.drain()
+            with pytest.raises(outrider.NoWorkers, match="rollout 0 has 1 of 2 groups; no worker alive since"):
+                trainer.next(0)
+        assert issubclass(outrider.NoWorkers, outrider.Refused)
+
+
+def test_S2_17_a_worker_that_never_asks_is_named_and_not_waited_for(own, caplog):
+    run = own(count=4, policy=outrider.Policy(start_deadline=0.05, join_timeout=0.05))
+    with outrider.Worker(run, slots=2, name="idler") as worker, outrider.Trainer(run) as trainer:
+        with pytest.raises(outrider.NoWorkers, match="of 1 attached workers none can work"):
+            trainer.next(0)
+        assert "idler" in caplog.text
+        assert "asks for no work" in caplog.text
+        for work in worker.groups():  # It asks after all, and counts again.
+            assert complete(work)
+            if work.group == 1:
+                break
+        assert [g.group for g in trainer.next(0).groups()] == [0, 1]
+
+
+def test_S3_14_a_run_that_stands_still_says_so_with_its_oldest_execution(own, caplog):
+    policy = outrider.Policy(stall_warning=0.05, execution_deadline=0.5, cancel_grace=0.05, join_timeout=0.05)
+    run = own(count=4, policy=policy)
+    with outrider.Worker(run, slots=2, name="slowpoke") as worker, outrider.Trainer(run) as trainer:
+        next(iter(worker.groups()))  # Never ended: stuck by its deadline, and then nobody is there.
+        with pytest.raises(outrider.NoWorkers):
+            trainer.next(0)
+    assert "no group has been completed" in caplog.text
+    assert "slowpoke" in caplog.text
+
+
+def test_S8_17_a_colocated_engine_gives_its_slots_away_and_takes_them_back(own):
+    run = own(count=8, batch_groups=1)
+    with outrider.Worker(run, slots=2) as worker, outrider.Trainer(run) as trainer:
+        works = iter(worker.groups())
+        first = next(works)
+        worker.slots = 0
+        assert complete(first)
+        assert [g.group for g in trainer.next(0).groups()] == [0]
+        stats = run.stats()
+        assert (stats.workers, stats.executing.used) == (1, 0)
+        assert {member.slots for member in stats.members if member.role == "worker"} == {0}
+        worker.slots = 2
+        assert worker.slots == 2
+        assert next(works).group == 1
+        assert run.stats().requeued == 0

@@ -26,6 +26,14 @@ func seconds(a *args, key string) time.Duration {
 	return time.Duration(a.number(key, 0)) * time.Second
 }
 
+// told is seconds for what a story has to ask for: absent is none.
+func told(a *args, key string) time.Duration {
+	if !a.has(key) {
+		return scheduler.Never
+	}
+	return seconds(a, key)
+}
+
 func (r *Runner) cmdOwner(a *args) {
 	prefetch := int(a.number("prefetch", 0))
 	if prefetch == 0 {
@@ -47,7 +55,10 @@ func (r *Runner) cmdOwner(a *args) {
 			Full: scheduler.Full(a.pick("full", "block", "evict")), MaxAttempts: int(a.number("max-attempts", 0)),
 			MaxFailed: a.number("max-failed", 0), RefuseRewind: a.pick("rewind", "allow", "refuse") == 1,
 		},
-		Times:      scheduler.Times{ExecutionDeadline: seconds(a, "execution-deadline"), CancelGrace: seconds(a, "cancel-grace")},
+		Times: scheduler.Times{
+			ExecutionDeadline: seconds(a, "execution-deadline"), CancelGrace: seconds(a, "cancel-grace"),
+			StartDeadline: told(a, "start-deadline"), JoinTimeout: told(a, "join-timeout"), StallWarning: told(a, "stall-warning"),
+		},
 		Unowned:    a.pick("ownership", "leases", "none") == 1,
 		JoinWindow: time.Duration(a.number("join-window", 5)) * time.Second, CloseGrace: time.Duration(a.number("close-grace", 10)) * time.Second,
 		Verify: true,

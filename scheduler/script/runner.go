@@ -119,7 +119,7 @@ func init() {
 		"advance": (*Runner).cmdAdvance, "logs": (*Runner).cmdLogs,
 		"done": (*Runner).cmdDone, "success": (*Runner).cmdTerminal, "retry": (*Runner).cmdTerminal,
 		"failure": (*Runner).cmdTerminal, "discard": (*Runner).cmdTerminal, "report": (*Runner).cmdReport, "confirm": (*Runner).cmdConfirm,
-		"freed": (*Runner).cmdFreed, "cancel-groups": (*Runner).cmdCancelGroups, "credit": (*Runner).cmdCredit,
+		"freed": (*Runner).cmdFreed, "slots": (*Runner).cmdSlots, "cancel-groups": (*Runner).cmdCancelGroups, "credit": (*Runner).cmdCredit,
 		"take": (*Runner).cmdTake, "cancel-take": (*Runner).cmdCancelTake, "publish": (*Runner).cmdPublish,
 		"admit": (*Runner).cmdAdmit, "commit": (*Runner).cmdCommit, "rollback": (*Runner).cmdRollback,
 		"status": (*Runner).cmdStatus, "discard-groups": (*Runner).cmdDiscardGroups, "appended": (*Runner).cmdAppended,

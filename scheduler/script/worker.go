@@ -129,6 +129,15 @@ func (r *Runner) cmdConfirm(a *args) {
 	r.result(err, "")
 }
 
+func (r *Runner) cmdSlots(a *args) {
+	p, n := r.find(a.word("a worker")), int(number(a.word("a number")))
+	err := r.owner.SetSlots(p.member.Session, n)
+	if err == nil {
+		p.member.Worker.Slots = n
+	}
+	r.result(err, "")
+}
+
 func (r *Runner) cmdCancelGroups(a *args) {
 	n, err := r.owner.CancelGroups(numbers(a.word("groups")), a.text("reason", ""))
 	r.result(err, "%d asked to end", n)
