@@ -19,7 +19,7 @@ func saved(t testing.TB) *run {
 		require.NoError(t, r.Discard("zero_std", r.Receipt(groups[1])))
 		require.NoError(t, r.Requeue(r.Receipt(groups[3])))
 		r.commit(r.OpenLease(rollout, trainer, []*Group{groups[0], groups[4]}, false))
-		require.NoError(t, r.FinishVersion(r.StartVersion(rollout+1, []byte{byte(rollout), 7})))
+		require.NoError(t, r.FinishVersion(r.StartVersion(rollout+1, rollout, []byte{byte(rollout), 7})))
 	}
 	g, err := r.Reserve(1)
 	require.NoError(t, err)

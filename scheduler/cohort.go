@@ -3,6 +3,8 @@ package scheduler
 import (
 	"bytes"
 	"fmt"
+	"maps"
+	"slices"
 	"sort"
 
 	"outrider/leases"
@@ -37,6 +39,10 @@ func (c *cohort) complete() bool {
 		want += size
 	}
 	return want > 0 && len(c.ranks) == want
+}
+
+func sortedRoles(sizes map[string]int) []string {
+	return slices.Sorted(maps.Keys(sizes))
 }
 
 // members returns the ranks here, by role and rank.

@@ -15,6 +15,7 @@ func (s *Scheduler) pump() {
 		s.serveCredits()
 		s.dispatch()
 		s.finishRun()
+		s.sayWaits()
 	}
 	if s.cfg.Verify {
 		if err := s.Verify(); err != nil {

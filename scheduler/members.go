@@ -203,6 +203,26 @@ func (s *Scheduler) Detach(session leases.Session, reason string) {
 	s.pump()
 }
 
+// Leave is Detach for a session that ends of its own will: when the last rank of a role leaves so, nobody waits for that
+// role any more.
+func (s *Scheduler) Leave(session leases.Session) {
+	m := s.members[session]
+	if m == nil || s.dead != nil {
+		return
+	}
+	if m.trainer != nil {
+		role := m.trainer.Role
+		last := true
+		for rank, other := range s.cohort.ranks {
+			last = last && (rank.Role != role || other == m)
+		}
+		if last && s.cohort.ranks[m.rank()] == m {
+			delete(s.cohort.sizes, role)
+		}
+	}
+	s.Detach(session, "left")
+}
+
 // leave takes a member out and settles what depended on it.
 func (s *Scheduler) leave(m *member, reason string) {
 	delete(s.members, m.session)
@@ -254,6 +274,9 @@ func (s *Scheduler) loseConsumer(m *member, reason string) {
 	}
 	for _, h := range slices.Clone(s.holds) {
 		if h.session == m.session {
+			if s.update != nil && s.update.hold == h && s.heirless(s.update) {
+				continue // it ends with the record
+			}
 			s.log(Info, "hold released: its session ended", "hold", h.id, "reason", h.reason)
 			s.endHold(h, gone)
 		}

@@ -38,6 +38,7 @@ func (s *Scheduler) rewind(r int64, tickets []Ticket, then func(RewindReport)) e
 		s.rollback(lease, fmt.Sprintf("the run rewound to rollout %d", r), nil)
 	}
 	carried := s.carries(r)
+	s.outdate(r)
 	for _, g := range s.ledger.Groups() {
 		if carried[g.ID()] {
 			continue

@@ -49,6 +49,7 @@ type Scheduler struct {
 	early       []earlyCall    // waiting calls that came before the base was known
 	creditSeq   uint64         // counts credits
 
+	saidWaits    string // what the first waiting take lacked, as last logged
 	limits       Limits
 	saidLimits   bool
 	firstFailure string

@@ -24,6 +24,8 @@ type Stats struct {
 	OpenLeases, WaitingTakes, Holds             int
 	// WaitingCredits counts the producers that wait for bytes.
 	WaitingCredits int
+	// WaitsFor says what the first waiting take lacks when nothing that runs will bring it; else empty.
+	WaitsFor string
 	// Counters over this life of the owner.
 	// Stuck counts samples that their workers did not end when told to, Resting the groups that wait before they go out
 	// again, because their executions were lost one after the other.
@@ -42,6 +44,7 @@ func (s *Scheduler) Stats() Stats {
 	out.Recovering, out.Closing = s.ledger == nil || !s.granting, s.closing != nil
 	out.ExecutingSamples, out.WaitingTakes, out.Holds = s.running.samples, len(s.takes), len(s.holds)
 	out.Stuck = s.running.stuck
+	out.WaitsFor = s.waitsFor()
 	out.Workers, out.Trainers = len(s.workers), len(s.cohort.ranks)
 	fullest := -1.0
 	for _, h := range s.hosts {

@@ -92,7 +92,11 @@ func (s *Scheduler) CancelTake(t Ticket) {
 			if k != t || w.refill != nil {
 				continue
 			}
-			s.answer(t, nil, fmt.Errorf("%w: the take of rollout %d was cancelled", leases.ErrClosed, w.rollout))
+			lack := s.waitsFor()
+			if lack != "" {
+				lack = "; " + lack
+			}
+			s.answer(t, nil, fmt.Errorf("%w: the take of rollout %d was cancelled%s", leases.ErrClosed, w.rollout, lack))
 			w.tickets = append(w.tickets[:j], w.tickets[j+1:]...)
 			if len(w.tickets) == 0 {
 				s.takes = append(s.takes[:i], s.takes[i+1:]...)
@@ -107,7 +111,9 @@ func (s *Scheduler) CancelTake(t Ticket) {
 // this very event, so a version recorded while a batch assembled counts. It reports whether anything changed.
 func (s *Scheduler) serveTakes() bool {
 	changed := false
-	for len(s.takes) > 0 && len(s.holds) == 0 {
+	// An owner that some trainer rank is not attached to may have been replaced without knowing it: what it leased could
+	// never be committed.
+	for len(s.takes) > 0 && len(s.holds) == 0 && s.whole() {
 		for g := s.buffer.top(); g != nil && s.stale(g); g = s.buffer.top() {
 			s.settleStale(g)
 			changed = true

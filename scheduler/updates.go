@@ -11,6 +11,9 @@ import (
 type update struct {
 	hold    *hold
 	version int64
+	// contains is the last rollout that was committed when the update began: its weights were made before, whatever is
+	// committed while they travel.
+	contains int64
 	// announced is set when version is the announced one: a rebroadcast, or what an Undo went back to.
 	announced bool
 	mode      Mode
@@ -18,6 +21,7 @@ type update struct {
 	start     *UpdateStart
 	recording bool
 	recorded  bool
+	undoing   bool // the rewind is its own
 }
 
 func (u *update) fail(s *Scheduler, err error) {
@@ -78,7 +82,7 @@ func (s *Scheduler) begins(t Ticket, session leases.Session, version int64, mode
 		s.answer(t, nil, err)
 		return
 	}
-	s.update = &update{hold: h, version: version, announced: again, mode: mode, tickets: []Ticket{t}}
+	s.update = &update{hold: h, version: version, contains: s.ledger.LastRollout(), announced: again, mode: mode, tickets: []Ticket{t}}
 	s.startUpdate()
 	s.pump()
 }
@@ -91,7 +95,7 @@ func (s *Scheduler) startUpdate() {
 		return
 	}
 	_, contains, _, digest := s.ledger.Announced()
-	start := UpdateStart{Hold: u.hold.id, Version: u.version, Rollout: s.ledger.LastRollout()}
+	start := UpdateStart{Hold: u.hold.id, Version: u.version, Rollout: u.contains}
 	if u.announced {
 		start.Digest, start.Rollout = digest, contains
 	} else {
@@ -220,8 +224,15 @@ func (s *Scheduler) record(t Ticket, id HoldID, digest []byte) error {
 		s.finishRecord(u)
 		return nil
 	}
+	s.announce(u, digest)
+	return nil
+}
+
+// announce gives the update's version to the trainers' logs; it counts when they have it.
+func (s *Scheduler) announce(u *update, digest []byte) {
+	report := s.report(u)
 	u.recording = true
-	entry := s.ledger.StartVersion(u.version, digest)
+	entry := s.ledger.StartVersion(u.version, u.contains, digest)
 	s.replicate(&replication{entry: entry, done: func() {
 		if err := s.ledger.FinishVersion(entry); err != nil {
 			s.undone(u, err)
@@ -231,7 +242,34 @@ func (s *Scheduler) record(t Ticket, id HoldID, digest []byte) error {
 		s.emit(Announced{Version: u.version})
 		s.finishRecord(u)
 	}})
-	return nil
+}
+
+// heirless records an update whose session ended after every engine had confirmed: nothing is left to be done for it but
+// that. It reports whether it did; else the update has failed.
+func (s *Scheduler) heirless(u *update) bool {
+	if u.start == nil || u.announced || u.recording || s.openErr() != nil {
+		return false
+	}
+	report := s.report(u)
+	if len(report.Confirmed) == 0 || len(report.Unconfirmed) > 0 {
+		return false
+	}
+	digest := s.members[report.Confirmed[0]].digest
+	for _, session := range report.Confirmed {
+		if !slices.Equal(digest, s.members[session].digest) {
+			return false
+		}
+	}
+	s.log(Warn, "recording an update whose session ended: every engine has confirmed it", "version", u.version)
+	s.announce(u, digest)
+	return true
+}
+
+// outdate ends an update that stands while the run goes back below the weights that it brings, or to other ones.
+func (s *Scheduler) outdate(rollout int64) {
+	if u := s.update; u != nil && !u.recording && !u.undoing {
+		s.endHold(u.hold, fmt.Errorf("%w: the run went back to rollout %d while version %d was being sent; announce what the trainer has now", leases.ErrStale, rollout, u.version))
+	}
 }
 
 // undone ends an update whose version was undone while it was on its way to the logs.
@@ -309,6 +347,11 @@ func (s *Scheduler) undo(t Ticket, id HoldID) error {
 		ready()
 		return nil
 	}
-	err = s.rewind(contains, []Ticket{t}, func(RewindReport) { ready() })
+	u.undoing = true
+	err = s.rewind(contains, []Ticket{t}, func(RewindReport) {
+		u.undoing = false
+		ready()
+	})
+	u.undoing = u.undoing && err == nil
 	return err
 }

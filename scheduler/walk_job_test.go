@@ -115,9 +115,9 @@ func (j *job) die() {
 		j.cutRank(r)
 		j.w.s.Detach(r.session, "died")
 	}
-	j.ranks = nil
 	j.life++
-	j.w.apply()
+	j.w.apply() // one may still be sent what another's end has led to
+	j.ranks = nil
 }
 
 // restart begins a new life of the job from a checkpoint.

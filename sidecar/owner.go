@@ -200,7 +200,7 @@ func (o *owner) accept(_ context.Context, stream bridge.Session) error {
 			break
 		}
 		if frame.GetLeave() != nil {
-			o.post(func() { o.detach(a, "left") })
+			o.post(func() { o.detach(a, left) })
 			break
 		}
 		o.post(func() { o.event(a, frame) })
@@ -208,6 +208,9 @@ func (o *owner) accept(_ context.Context, stream bridge.Session) error {
 	a.out.flushed()
 	return nil
 }
+
+// left is the reason of a session that has ended of its own will.
+const left = "left"
 
 func (o *owner) attach(a *attached, id uint64) {
 	join := a.join
@@ -314,7 +317,11 @@ func (o *owner) detach(a *attached, reason string) {
 	}
 	delete(o.attached, a.session)
 	o.log.Info("member gone", "member", a.join.GetName(), "session", a.session, "reason", reason)
-	o.scheduler.Detach(a.session, reason)
+	if reason == left {
+		o.scheduler.Leave(a.session)
+	} else {
+		o.scheduler.Detach(a.session, reason)
+	}
 }
 
 func keyOf(locator *wire.Locator) segmentKey {

@@ -21,7 +21,7 @@ func (o *owner) stats() *wire.Stats {
 		Completed: s.Buffered, CompletedLimit: s.Limits.Completed, Bytes: s.Bytes, BytesLimit: s.Limits.Bytes,
 		Holds: int64(s.Holds), Workers: int64(s.Workers), Trainers: int64(s.Trainers), Requeued: s.Requeued, StaleOutcomes: s.StaleOutcomes, Evicted: s.Evicted,
 		StalenessMax: s.StalenessMax, Rewinds: s.Rewinds, ResidentBytes: residentBytes(), Ownership: "leases",
-		Unconfirmed: int64(s.Unconfirmed), Recovering: s.Recovering, Cursor: s.Cursor, Replay: s.Replay, Stuck: s.Stuck, Resting: s.Resting, Interrupted: s.Interrupted, Members: o.memberStats(),
+		Unconfirmed: int64(s.Unconfirmed), Recovering: s.Recovering, Cursor: s.Cursor, Replay: s.Replay, Stuck: s.Stuck, Resting: s.Resting, Interrupted: s.Interrupted, WaitsFor: s.WaitsFor, Members: o.memberStats(),
 		WaitingForBytes: int64(s.WaitingCredits), Overdrawn: s.Overdrawn,
 	}
 	if s.Unowned {

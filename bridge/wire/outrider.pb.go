@@ -6229,6 +6229,7 @@ type Stats struct {
 	Stuck            int64                  `protobuf:"varint,60,opt,name=stuck,proto3" json:"stuck,omitempty"`                                              // samples that their workers did not end when told to
 	Resting          int64                  `protobuf:"varint,61,opt,name=resting,proto3" json:"resting,omitempty"`                                          // groups that wait before they go out again
 	Interrupted      int64                  `protobuf:"varint,62,opt,name=interrupted,proto3" json:"interrupted,omitempty"`                                  // executions lost with their worker or to their deadline
+	WaitsFor         string                 `protobuf:"bytes,30,opt,name=waits_for,json=waitsFor,proto3" json:"waits_for,omitempty"`                         // what the first waiting take lacks, when nothing that runs will bring it
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
@@ -6499,6 +6500,13 @@ func (x *Stats) GetInterrupted() int64 {
 		return x.Interrupted
 	}
 	return 0
+}
+
+func (x *Stats) GetWaitsFor() string {
+	if x != nil {
+		return x.WaitsFor
+	}
+	return ""
 }
 
 type MemberStats struct {
@@ -7802,7 +7810,7 @@ const file_outrider_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\v2\x12.outrider.v1.CountR\x05value:\x028\x01\x1a=\n" +
 	"\x0fLiveGroupsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\xf9\b\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\x96\t\n" +
 	"\x05Stats\x12(\n" +
 	"\x05books\x18\x01 \x01(\v2\x12.outrider.v1.BooksR\x05books\x12!\n" +
 	"\fnext_rollout\x18\x02 \x01(\x03R\vnextRollout\x12+\n" +
@@ -7841,7 +7849,8 @@ const file_outrider_proto_rawDesc = "" +
 	"\toverdrawn\x18G \x01(\x03R\toverdrawn\x12\x14\n" +
 	"\x05stuck\x18< \x01(\x03R\x05stuck\x12\x18\n" +
 	"\aresting\x18= \x01(\x03R\aresting\x12 \n" +
-	"\vinterrupted\x18> \x01(\x03R\vinterrupted\"\xe4\x01\n" +
+	"\vinterrupted\x18> \x01(\x03R\vinterrupted\x12\x1b\n" +
+	"\twaits_for\x18\x1e \x01(\tR\bwaitsFor\"\xe4\x01\n" +
 	"\vMemberStats\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04role\x18\x02 \x01(\tR\x04role\x12\x18\n" +

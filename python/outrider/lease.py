@@ -278,9 +278,12 @@ def take(member: Member, rollout: int, timeout: float | None) -> Steps[Lease]:
         try:
             # The cancel may have come too late; then the lease is there and nothing has timed out.
             answer = yield Wait(future)
-        except Error:
+        except Error as cancelled:
+            lack = str(cancelled).partition("was cancelled")[
+                2
+            ]  # the owner says what nothing that runs would have brought
             raise TimeoutError(
-                f"outrider: take of rollout {rollout}: no full batch within {timeout:g} s; see run.progress(), then wait longer or look for what is missing"
+                f"outrider: take of rollout {rollout}: no full batch within {timeout:g} s{lack}; see run.progress(), then wait longer or look for what is missing"
             ) from None
     except BaseException:
         # Whoever waited is gone (a cancelled task, Ctrl-C): a lease that comes all the same goes back.

@@ -132,6 +132,8 @@ class Stats:
         waiting_for_bytes: Producers of finished groups that wait until their host has room to write them.
         overdrawn: Groups that went beyond the byte bound because somebody waited for them, in this life of the owner.
         interrupted: Executions that were lost with their worker or to their deadline, in this life of the owner.
+        waits_for: What the first waiting take lacks when nothing that runs will bring it, for example engines that have not
+            confirmed the announced version, or a trainer rank that is not attached; else empty.
     """
 
     books: Books
@@ -164,6 +166,7 @@ class Stats:
     waiting_for_bytes: int
     overdrawn: int
     interrupted: int
+    waits_for: str
 
     def line(self) -> str:
         """All of it in one line, for a live display."""
@@ -172,7 +175,7 @@ class Stats:
             f"rollout {self.next_rollout} · version {self.announced_version} · {self.books.acknowledged.groups} acknowledged"
             f" · {self.books.live.groups} live · {discarded} discarded · {self.books.failed.groups} failed"
             f" · executing {_of(self.executing)} · completed {_of(self.completed)}"
-            f" · staleness {self.staleness_mean:.2f}/{self.staleness_max} · {self.workers} workers{' · held' if self.holds else ''}{' · recovering' if self.recovering else ''}"
+            f" · staleness {self.staleness_mean:.2f}/{self.staleness_max} · {self.workers} workers{' · held' if self.holds else ''}{' · recovering' if self.recovering else ''}{f' · waits: {self.waits_for}' if self.waits_for else ''}"
         )
 
 
@@ -229,6 +232,7 @@ _SAME = (
     "waiting_for_bytes",
     "overdrawn",
     "interrupted",
+    "waits_for",
 )
 
 

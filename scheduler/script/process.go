@@ -190,6 +190,15 @@ func (r *Runner) cmdSidecar(a *args) {
 	}
 }
 
+// cmdLeave ends a process in order.
+func (r *Runner) cmdLeave(a *args) {
+	p := r.find(a.word("a process"))
+	p.gone, p.on, p.inbox = true, nil, nil
+	for _, o := range r.owners() {
+		o.Leave(p.member.Session)
+	}
+}
+
 func (r *Runner) cmdDrain(a *args) {
 	r.result(r.owner.Drain(r.find(a.word("a worker")).member.Session), "")
 }

@@ -115,7 +115,7 @@ func init() {
 	commands = map[string]func(*Runner, *args){
 		"owner": (*Runner).cmdOwner, "kill-owner": (*Runner).cmdKillOwner, "restart-owner": (*Runner).cmdRestartOwner,
 		"worker": (*Runner).cmdWorker, "trainer": (*Runner).cmdTrainer, "client": (*Runner).cmdClient,
-		"reattach": (*Runner).cmdReattach, "lose": (*Runner).cmdLose, "deliver": (*Runner).cmdDeliver, "drain": (*Runner).cmdDrain, "sidecar": (*Runner).cmdSidecar,
+		"reattach": (*Runner).cmdReattach, "lose": (*Runner).cmdLose, "leave": (*Runner).cmdLeave, "deliver": (*Runner).cmdDeliver, "drain": (*Runner).cmdDrain, "sidecar": (*Runner).cmdSidecar,
 		"advance": (*Runner).cmdAdvance, "logs": (*Runner).cmdLogs,
 		"done": (*Runner).cmdDone, "success": (*Runner).cmdTerminal, "retry": (*Runner).cmdTerminal,
 		"failure": (*Runner).cmdTerminal, "discard": (*Runner).cmdTerminal, "report": (*Runner).cmdReport, "confirm": (*Runner).cmdConfirm,

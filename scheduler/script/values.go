@@ -114,6 +114,9 @@ func (r *Runner) cmdStats(*args) {
 	if v.Stuck+v.Resting+v.Interrupted > 0 {
 		r.say("interrupted %d, resting %d, stuck %d samples", v.Interrupted, v.Resting, v.Stuck)
 	}
+	if v.WaitsFor != "" {
+		r.say("waits: %s", v.WaitsFor)
+	}
 	if v.Unowned {
 		r.say("ownership none")
 	}

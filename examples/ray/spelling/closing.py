@@ -12,7 +12,6 @@ import lineage
 import report
 from replay import replay
 from settings import Settings
-from words import PROMPTS
 
 if TYPE_CHECKING:
     from job import Job
@@ -44,15 +43,16 @@ def gather(job: "Job") -> Evidence:
 def judge(found: Evidence, stats: outrider.Stats, settings: Settings, seconds: float) -> int:
     """Prints and keeps the table; returns the exit code: 0 when everything that was promised is shown."""
     books, past = stats.books, lineage.follow(lineage.read(found.history))
-    account = lineage.account(past, PROMPTS)
+    account = lineage.account(past, settings.words)
     rewards = [step.reward for step in found.trained.values()]
-    first, last = report.means(rewards)
+    first, last = report.means(rewards or [0.0])
     admit, value = (
-        1e3 * np.median([getattr(step, name) for step in found.trained.values()]) for name in ("admit", "first")
+        1e3 * np.median([getattr(step, name) for step in found.trained.values()] or [0.0])
+        for name in ("admit", "first")
     )
     rows = [
         ("steps", f"{len(rewards)} in {seconds:.0f} s, seed {settings.seed}"),
-        ("reward", f"{first:.3f} -> {last:.3f} (+{last - first:.3f})"),
+        ("reward", f"{first:.3f} -> {last:.3f} (+{last - first:.3f})" if rewards else "trained before"),
         ("groups reserved", f"{books.reserved.groups}"),
         ("  acknowledged", f"{books.acknowledged.groups}"),
         ("  discarded", f"{sum(part.groups for part in books.discarded.values())}"),
@@ -72,6 +72,7 @@ def judge(found: Evidence, stats: outrider.Stats, settings: Settings, seconds: f
     else:
         outside = stats.replay + books.reserved.groups - books.acknowledged.groups
         problems += lineage.prove(account, books.acknowledged.groups, outside)
+        problems += lineage.cover(account, settings.words * (settings.epochs or 0))
         problems += rebuilt(past, found, settings)
         rows += [
             ("books", "closed" if books.closed else "OPEN"),
@@ -82,7 +83,8 @@ def judge(found: Evidence, stats: outrider.Stats, settings: Settings, seconds: f
     print("\n" + text)
     (settings.out / "summary.txt").write_text(text + "\n")
     marks = [(kill.step, f"SIGKILL {kill.victim}") for kill in faults.plan(settings.steps)] if settings.faults else []
-    report.curve(settings.out / "reward.png", rewards, marks)
+    if rewards:
+        report.curve(settings.out / "reward.png", rewards, marks)
     print(f"\nleft in {settings.out}: reward.png, summary.txt, lineage.jsonl")
     return 1 if problems else 0
 

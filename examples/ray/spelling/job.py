@@ -3,7 +3,8 @@
     python job.py              an embedded Ray; RAY_ADDRESS=… joins an existing cluster
 
 Environment: SEED (0), STEPS (300), FAULTS=1 (kills actors on the way), OWNERSHIP=none (what is lost without leases),
-OUT (directory of what is left behind; with a cluster: one that the trainer reaches from every node).
+OUT (directory of what is left behind; with a cluster: one that the trainer reaches from every node), RESUME=1 (goes on from the
+last checkpoint there), CHECKPOINT_EVERY (20 steps), WORDS (2048 prompts an epoch), EPOCHS (endless).
 Exits non-zero when the books do not close, or the trainer's lineage does not prove that the final weights contain each
 acknowledged group exactly once.
 """
@@ -16,6 +17,7 @@ import outrider
 import ray
 from ray.exceptions import RayActorError, RayTaskError
 
+import checkpoint
 import closing
 import faults
 import grpo
@@ -24,7 +26,8 @@ from settings import Settings
 from trainer import Trained, Trainer
 from words import prompts
 
-CHECKPOINT_EVERY, MAX_STALENESS = 20, 2
+MAX_STALENESS = 2
+TOLD_EVERY = 20  # steps
 PATIENCE = 180.0  # seconds for a batch that takes a fraction of one: longer, and nobody generates any more
 
 
@@ -51,6 +54,8 @@ class Job:
 
     def train(self) -> None:
         step = self.run.next_rollout
+        if step > 0:
+            self.run.rebroadcast(self.send)  # the engines began with other weights than those of the checkpoint
         while step < self.settings.steps:
             try:
                 self.step(step)
@@ -71,8 +76,9 @@ class Job:
         if step + 1 < self.settings.steps:
             self.ahead = self.run.take(step + 1, PATIENCE)
         self.trained[step] = ray.get(trained)
-        self.update(step)
-        if (step + 1) % CHECKPOINT_EVERY == 0:
+        if step + 1 < self.settings.steps or not self.settings.epochs:
+            self.update(step)  # after the last group of a finite source the engines have gone
+        if (step + 1) % self.settings.every == 0:
             ray.get(self.trainer.save.remote(self.run.state(step)))
             self.run.saved(step)
         self.progress(step)
@@ -130,7 +136,7 @@ class Job:
         line = f"step {step + 1}/{self.settings.steps} · reward {reward:.3f} · {self.run.progress()}"
         if sys.stdout.isatty():
             print(f"\r\033[K{line}", end="", flush=True)
-        elif (step + 1) % CHECKPOINT_EVERY == 0:
+        elif (step + 1) % TOLD_EVERY == 0:
             print(line, flush=True)
 
     def say(self, step: int | None, what: str) -> None:
@@ -152,14 +158,16 @@ def main() -> int:
     settings.prepare()
     ray.init(**settings.ray)
     begun = time.monotonic()
+    saved = checkpoint.last(settings.out / "checkpoints") if settings.resume else None
     with outrider.start(
         "spelling",
-        source=outrider.table(prompts(), shuffle=True, seed=settings.seed),
+        source=outrider.table(prompts(rows=settings.words), shuffle=True, seed=settings.seed, epochs=settings.epochs),
         group_size=grpo.GROUP_SIZE,
         batch_groups=grpo.BATCH_GROUPS,
         limits=outrider.Limits(executing=128, retained=32, completed=32),
         policy=outrider.Policy(max_staleness=MAX_STALENESS),
         ownership=settings.ownership,
+        state=saved and saved.outrider,
     ) as run:
         job = Job(run, settings)
         job.train()

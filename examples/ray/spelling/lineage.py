@@ -108,6 +108,13 @@ def account(lineage: Lineage, prompts: int) -> Account:
     return Account(len(times), twice, sorted(gone), absent, problems)
 
 
+def cover(found: Account, groups: int) -> list[str]:
+    """What speaks against "each group below `groups`, that is each epoch, was trained"; with 0 nothing is asked."""
+    if not groups or found.trained == groups:
+        return []
+    return [f"the weights contain {found.trained} of the {groups} groups of all epochs"]
+
+
 def prove(found: Account, acknowledged: int, unsettled: int) -> list[str]:
     """What speaks against "the weights contain each acknowledged group exactly once"; empty: it is proven.
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from words import PROMPTS
+
 HERE = Path(__file__).resolve().parent
 
 
@@ -20,6 +22,10 @@ class Settings:
     seed: int = field(default_factory=lambda: int(_text("SEED", "0")))
     steps: int = field(default_factory=lambda: int(_text("STEPS", "300")))
     faults: bool = field(default_factory=lambda: _text("FAULTS", "0") != "0")
+    words: int = field(default_factory=lambda: int(_text("WORDS", str(PROMPTS))))
+    epochs: int | None = field(default_factory=lambda: int(_text("EPOCHS", "0")) or None)
+    every: int = field(default_factory=lambda: int(_text("CHECKPOINT_EVERY", "20")))
+    resume: bool = field(default_factory=lambda: _text("RESUME", "0") != "0")
     ownership: str = field(default_factory=lambda: _text("OWNERSHIP", "leases"))
     out: Path = field(default_factory=lambda: Path(_text("OUT", "build/run")).resolve())
 
@@ -38,8 +44,10 @@ class Settings:
         return self.ownership != "none"
 
     def prepare(self) -> None:
-        """Empties the output directory of what an earlier run left: its checkpoints are of another run."""
+        """Empties the output directory of what an earlier run left, unless this job goes on from it."""
         self.out.mkdir(parents=True, exist_ok=True)
+        if self.resume:
+            return
         shutil.rmtree(self.out / "checkpoints", ignore_errors=True)
         for name in ("lineage.jsonl", "reward.png", "summary.txt"):
             (self.out / name).unlink(missing_ok=True)

@@ -59,3 +59,23 @@ def test_S1_21_without_leases_the_same_faults_cost_groups(job, tmp_path):
     account = lineage.account(past, PROMPTS)
     assert account.twice or account.thrown_away or account.absent
     assert f"trained twice    {len(account.twice)}" in summary
+
+
+def test_S12_09_the_whole_job_is_killed_and_resumed_to_the_same_weights(tmp_path):
+    done = subprocess.run(
+        [
+            sys.executable,
+            JOB.with_name("resume.py"),
+            *["--kills", "2", "--words", "160", "--epochs", "2"],
+            "--out",
+            tmp_path / "out",
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    assert "kill 2: " in done.stdout
+    assert "320 groups, each once in the final weights" in done.stdout
+    assert "2 of 160 groups, each group once" in done.stdout

@@ -1,0 +1,87 @@
+package scheduler
+
+import (
+	"fmt"
+	"strings"
+
+	"outrider/leases"
+)
+
+// waitsFor says what keeps the first waiting take, or whoever waits for the base, from going on: nothing that runs will
+// end it. Empty when nobody waits, or when work for it is under way.
+func (s *Scheduler) waitsFor() string {
+	if s.ledger == nil {
+		if len(s.takes)+len(s.early) == 0 {
+			return ""
+		}
+		return "the run's base, which a complete cohort of trainers brings: " + s.missingRanks()
+	}
+	if len(s.takes) == 0 || s.closing != nil || s.dead != nil {
+		return ""
+	}
+	t := s.takes[0]
+	lack := fmt.Sprintf("rollout %d has %d of %d groups; ", t.rollout, min(s.buffer.n, t.need), t.need)
+	switch {
+	case len(s.holds) > 0:
+		return lack + "the run is held: " + s.holds[0].reason
+	case !s.whole():
+		return lack + s.missingRanks()
+	case s.running.live > 0 || s.waiting.n > 0 || !s.granting:
+		return ""
+	case len(s.workers) == 0:
+		return lack + "no worker is attached"
+	case !s.ledger.Available():
+		return lack + "the source has no other group at present"
+	}
+	engines, current := 0, 0
+	for _, m := range s.workers {
+		if m.engine() {
+			engines++
+		}
+		if s.current(m) && !m.draining {
+			current++
+		}
+	}
+	if current == 0 && engines > 0 {
+		announced, _, _, _ := s.ledger.Announced()
+		return lack + fmt.Sprintf("none of %d engines has confirmed version %d: send it to them (rebroadcast), or announce a higher one", engines, announced)
+	}
+	return ""
+}
+
+// whole reports whether nothing is known of a trainer rank that is not here. Before the first one attaches nothing is.
+func (s *Scheduler) whole() bool {
+	return len(s.cohort.sizes) == 0 || s.cohort.complete() || s.cfg.Unowned
+}
+
+func (s *Scheduler) missingRanks() string {
+	var missing []string
+	for _, role := range sortedRoles(s.cohort.sizes) {
+		for i := range s.cohort.sizes[role] {
+			if rank := (leases.Rank{Role: role, Rank: i}); s.cohort.ranks[rank] == nil {
+				missing = append(missing, rank.String())
+			}
+		}
+	}
+	if len(missing) == 0 {
+		return "no trainer has attached"
+	}
+	const shown = 8
+	if n := len(missing); n > shown {
+		missing = append(missing[:shown], fmt.Sprintf("%d more", n-shown))
+	}
+	return strings.Join(missing, ", ") + " not attached"
+}
+
+// sayWaits logs what a take waits for, once for each different lack.
+func (s *Scheduler) sayWaits() {
+	lack := s.waitsFor()
+	if lack == s.saidWaits {
+		return
+	}
+	s.saidWaits = lack
+	// A hold is somebody's own doing, a run that begins has no workers yet, and the end of a source is no surprise.
+	if lack != "" && len(s.holds) == 0 && s.ledger != nil && len(s.workers) > 0 && (s.ledger.Available() || !s.whole()) {
+		s.log(Warn, "a take waits and nothing runs for it", "lack", lack)
+	}
+}
