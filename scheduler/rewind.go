@@ -54,6 +54,7 @@ func (s *Scheduler) rewind(r int64, tickets []Ticket, then func(RewindReport)) e
 		s.stats.Requeued++
 	}
 	before := s.ledger.Timeline()
+	s.highest = max(s.highest, s.ledger.LastRollout())
 	done, err := s.ledger.Rewind(r, func(g *leases.Group) bool { return carried[g.ID()] })
 	s.must(err)
 	s.rests = rests{}
@@ -68,6 +69,7 @@ func (s *Scheduler) rewind(r int64, tickets []Ticket, then func(RewindReport)) e
 	s.carryOver(before)
 	s.emit(Announced{Version: version})
 	s.ended = false
+	s.dropTakes()
 	s.replicate(&replication{entry: done.Entry, tickets: tickets, done: func() {
 		if then != nil {
 			then(report)

@@ -41,6 +41,7 @@ type Scheduler struct {
 	arrival uint64 // counts terminal successes
 
 	takes       []*take
+	highest     int64            // rollout that was committed before the run went back, -1 when it never did
 	finals      map[int64]*final // taken batches of an unowned run, by rollout
 	holds       []*hold          // by acquisition
 	nextHold    HoldID
@@ -67,7 +68,7 @@ func New(cfg Config) (*Scheduler, error) {
 	}
 	s := &Scheduler{
 		cfg: cfg, term: leases.Term{Session: cfg.Owner}, members: map[leases.Session]*member{}, hosts: map[string]*host{},
-		running: runningSet{byID: map[executionID]*running{}}, carried: map[uint64][]leases.Timeline{}, finals: map[int64]*final{}, cohort: cohort{generation: noGeneration}, buffer: newBuffer(cfg.Policy.Order),
+		running: runningSet{byID: map[executionID]*running{}}, carried: map[uint64][]leases.Timeline{}, finals: map[int64]*final{}, highest: -1, cohort: cohort{generation: noGeneration}, buffer: newBuffer(cfg.Policy.Order),
 	}
 	s.relimit()
 	if cfg.Recover {

@@ -75,6 +75,9 @@ func (s *Scheduler) joinTake(t Ticket, session leases.Session, rollout int64) er
 			s.answer(t, s.leaseAnswer(lease), nil)
 			return nil
 		}
+		if err := s.leftBehind(rollout); err != nil {
+			return err
+		}
 	}
 	// Lower rollouts first: what they wait for must not go to one that can only be committed after them.
 	at := len(s.takes)
@@ -83,6 +86,36 @@ func (s *Scheduler) joinTake(t Ticket, session leases.Session, rollout int64) er
 	}
 	s.takes = slices.Insert(s.takes, at, &take{tickets: []Ticket{t}, session: session, rollout: rollout, need: s.cfg.BatchGroups})
 	return nil
+}
+
+// leftBehind refuses a rollout that only makes sense to who has not heard that the run went back: the one before it was
+// undone and is not under way again. Waiting for it could last for ever, because who waits does not bring the engines back.
+func (s *Scheduler) leftBehind(rollout int64) error {
+	last := s.ledger.LastRollout()
+	if last >= s.highest || rollout <= last+1 || rollout > s.highest+1+int64(max(s.cfg.Prefetch, 0)) {
+		return nil
+	}
+	for _, w := range s.takes {
+		if w.refill == nil && w.rollout == rollout-1 {
+			return nil
+		}
+	}
+	for _, lease := range s.ledger.OpenLeases() {
+		if lease.Rollout == rollout-1 {
+			return nil
+		}
+	}
+	return fmt.Errorf("%w: rollout %d does not come next: the run went back to rollout %d, take %d", leases.ErrStale, rollout, last, last+1)
+}
+
+// dropTakes ends the waiting takes that a rewind has left behind.
+func (s *Scheduler) dropTakes() {
+	for _, t := range slices.Clone(s.takes) {
+		if err := s.leftBehind(t.rollout); t.refill == nil && err != nil {
+			s.takes = slices.DeleteFunc(s.takes, func(o *take) bool { return o == t })
+			t.fail(s, err)
+		}
+	}
 }
 
 // CancelTake ends a waiting take (Answer: ErrClosed); no group is lost. A ticket that does not wait is ignored.
