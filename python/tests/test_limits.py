@@ -1,0 +1,134 @@
+"""Low limits of the operating system, through the shim and a real sidecar."""
+
+import os
+import resource
+import socket
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import outrider
+
+
+def sample(prompt):
+    return outrider.Sample(np.arange(4), 1, reward=float(prompt.slot))
+
+
+def test_S11_08_without_a_descriptor_nothing_is_published_and_the_run_goes_on(own, caplog):
+    run = own(count=8)
+    with outrider.Worker(run, slots=8) as worker, outrider.Trainer(run) as trainer:
+        works = worker.groups()
+        first, second = next(works), next(works)
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        # Not one more: the lowest free number is the limit.
+        with socket.socket() as probe:
+            lowest = probe.fileno()
+        resource.setrlimit(resource.RLIMIT_NOFILE, (lowest, hard))
+        try:
+            first.complete([sample(first.prompt(slot)) for slot in range(2)])
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        assert any("could not be written" in record.message for record in caplog.records)
+        # The group was given back, not counted as the data's fault, and the run goes on with all of them.
+        second.complete([sample(second.prompt(slot)) for slot in range(2)])
+        for work in works:
+            work.complete([sample(work.prompt(slot)) for slot in range(2)])
+            if run.stats().completed.used >= 2:
+                break
+        assert trainer.next(0).num_rows == 4
+        assert run.stats().books.failed.groups == 0
+
+
+def shared_memory(pid):
+    """Inodes of Outrider's memfds that a process has open or mapped."""
+    found = set()
+    for fd in Path(f"/proc/{pid}/fd").iterdir():
+        try:
+            if "memfd:outrider" in str(fd.readlink()):
+                found.add(fd.stat().st_ino)
+        except OSError:
+            continue
+    maps = Path(f"/proc/{pid}/maps").read_text().splitlines()
+    return found | {int(line.split()[4]) for line in maps if "memfd:outrider" in line}
+
+
+def descriptors(pid):
+    return sum(1 for _ in Path(f"/proc/{pid}/fd").iterdir())
+
+
+def rows_of(work, **columns):
+    return pa.RecordBatch.from_pydict(
+        {
+            "tokens": pa.array([[1, 2], [3]], pa.list_(pa.int32())),
+            "response_length": pa.array([1, 1], pa.int32()),
+            **columns,
+        }
+    )
+
+
+@pytest.fixture
+def nothing_kept(own):
+    """A work whose refusal must leave no data behind: yields it, and looks afterwards."""
+    run = own(count=8, policy=outrider.Policy(max_failed=1.0))
+    with outrider.Worker(run, slots=2) as worker:
+        yield next(worker.groups())
+        assert run.stats().bytes.used == 0
+        assert run.stats().completed.used == 0
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"reward": pa.array(["a", "b"])}, r"reward.*(string|utf8)|(string|utf8).*reward"),
+        ({"reward": pa.array([1.0, None])}, r"reward.*null|null.*reward"),
+        ({"response_length": pa.array([1.0, float("nan")])}, r"response_length.*(double|float64)"),
+        ({"response_length": pa.array([1, 9], pa.int32())}, r"response_length"),
+        ({"logprobs": pa.array([[0.5], [0.5, 0.5]], pa.list_(pa.float32()))}, r"logprobs.*row 1|row 1.*logprobs"),
+    ],
+)
+def test_S11_05_bad_rows_are_refused_with_column_and_nothing_is_published(nothing_kept, columns, message):
+    with pytest.raises(outrider.DataError, match=message):
+        nothing_kept.complete(rows_of(nothing_kept, **columns))
+
+
+def test_S11_05_a_column_twice_is_refused(nothing_kept):
+    rows = rows_of(nothing_kept)
+    twice = pa.RecordBatch.from_arrays([*rows.columns, rows.column(0)], names=[*rows.schema.names, "tokens"])
+    with pytest.raises(outrider.DataError, match="tokens"):
+        nothing_kept.complete(twice)
+
+
+def test_S11_05_a_wrong_row_count_is_refused(nothing_kept):
+    with pytest.raises(outrider.DataError, match=r"3|rows"):
+        nothing_kept.complete(pa.concat_batches([rows_of(nothing_kept), rows_of(nothing_kept)])[:3])
+
+
+def test_S11_07_small_groups_share_segments_and_leave_nothing(own):
+    """The long run: OUTRIDER_LONG=100000 publishes and lets go of that many groups."""
+    total = int(os.environ.get("OUTRIDER_LONG", "1024"))
+    run = own(count=64, batch_groups=64)
+    used = []
+    with outrider.Worker(run, slots=512) as worker, outrider.Trainer(run) as trainer:
+        works, rollout = worker.batches(64), 0
+        while rollout * 64 < total:
+            for some in works:
+                batch = pa.RecordBatch.from_pydict(
+                    {
+                        "tokens": pa.array([[1, 2]] * (2 * len(some)), pa.list_(pa.int32())),
+                        "response_length": pa.array([1] * (2 * len(some)), pa.int32()),
+                    }
+                )
+                worker.complete_many(some, batch)
+                if run.stats().completed.used >= 64:
+                    break
+            trainer.next(rollout)
+            rollout += 1
+            pid = worker._member.attachment.sidecar.pid
+            used.append((descriptors(os.getpid()), descriptors(pid), len(shared_memory(pid))))
+    later = used[len(used) // 2 :]
+    early = used[2 : len(used) // 2]
+    assert max(fds for fds, _, _ in later) <= max(fds for fds, _, _ in early) + 4
+    assert max(fds for _, fds, _ in later) <= max(fds for _, fds, _ in early) + 8
+    assert max(segments for _, _, segments in used) <= 32  # Hundreds of groups, a few segments.
