@@ -38,7 +38,7 @@ var guards = []guard{
 	{"rewind: not below what was saved", "leases/rewind.go", "case rollout < l.base.rollout:", "case false:"},
 	{"weights: not from another run", "scheduler/cohort.go", "case role.StateAt > max(last, s.doubted(rank)):", "case false:"},
 	{"cohort: not of a former generation", "scheduler/cohort.go", "if role.Generation < s.cohort.generation {", "if false {"},
-	{"bound executing: met", "scheduler/dispatch.go", "} else if s.running.samples-s.running.stuck+gs > s.limits.Executing || s.ledger", "} else if s.ledger"},
+	{"bound executing: met", "scheduler/dispatch.go", "} else if s.running.samples-s.running.stuck+gs > s.limits.Executing || s.ledger", "} else if gs < 0 || s.ledger"},
 	{"bound executing: reopens when work is proven over", "scheduler/running.go", "		e.group, e.cancelled = nil, true\n", "		e.group, e.cancelled = nil, true\n		s.uncharge(e, 0)\n"},
 	{"bound retained: met", "scheduler/dispatch.go", " || s.ledger.Live() >= s.limits.Retained {", " {"},
 	{"bound completed: met", "scheduler/dispatch.go", "s.ledger.Count(leases.Completed)+s.ledger.Count(leases.Leased) >= s.limits.Completed {", "s.ledger.Count(leases.Completed)+s.ledger.Count(leases.Leased) > s.limits.Completed {"},
