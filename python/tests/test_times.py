@@ -1,9 +1,14 @@
 """Deadlines, cancels and lost work through the shim: the real sidecar, no Ray."""
 
 import asyncio
+import ctypes
+import multiprocessing
+import os
+import threading
+from pathlib import Path
 
 import pytest
-from test_life import sample
+from test_life import engine, sample
 
 import outrider
 
@@ -127,3 +132,53 @@ def test_S8_17_a_colocated_engine_gives_its_slots_away_and_takes_them_back(own):
         assert worker.slots == 2
         assert next(works).group == 1
         assert run.stats().requeued == 0
+
+
+def test_S3_13_a_function_that_blocks_keeps_nobody_else_from_work(own):
+    run = own(count=6, batch_groups=2)
+    entered, leave = threading.Event(), threading.Event()
+
+    def block(prompt):
+        entered.set()
+        leave.wait()
+        return sample(prompt)
+
+    with outrider.Worker(run, slots=2) as blocked, outrider.Trainer(run) as trainer:
+        serving = threading.Thread(target=blocked.serve_blocking, args=(block,))
+        serving.start()
+        entered.wait()
+        with engine(run, slots=2):
+            for rollout in range(2):
+                assert 0 not in [g.group for g in trainer.next(rollout).groups()]
+            leave.set()
+            run.close(force=True)
+        serving.join()
+
+
+def hold_the_gil(run, pipe):
+    """Finishes one group, then keeps its whole process from Python until a byte comes."""
+    worker = outrider.Worker(run, slots=2)
+    assert complete(next(iter(worker.groups())))
+    pipe.send(pipe.fileno())
+    ctypes.PyDLL(None).read(pipe.fileno(), ctypes.create_string_buffer(1), 1)
+    worker.close()
+
+
+def test_S2_15_a_process_that_holds_the_gil_is_not_lost_and_its_data_is_there(own):
+    run = own(count=8, batch_groups=2, epochs=1)
+    spawn = multiprocessing.get_context("spawn")
+    here, there = spawn.Pipe()
+    child = spawn.Process(target=hold_the_gil, args=(run, there))
+    child.start()
+    fd = here.recv()
+    while Path(f"/proc/{child.pid}/syscall").read_text().split()[1:2] != [hex(fd)]:
+        pass  # On its way into the read.
+    with outrider.Trainer(run) as trainer, engine(run):
+        groups = [g.group for rollout in range(2) for g in trainer.next(rollout).groups()]
+        assert 0 in groups  # The other process's, from its sidecar.
+        stats = run.stats()
+        assert (stats.workers, stats.requeued, stats.interrupted) == (2, 0, 0)
+        os.write(here.fileno(), b"x")
+        child.join()
+        assert child.exitcode == 0
+        run.close(force=True)
