@@ -38,7 +38,11 @@ func Listen() (*Listener, error) {
 	if _, err := rand.Read(random[:]); err != nil {
 		return nil, err
 	}
-	name := "outrider/" + hex.EncodeToString(random[:])
+	return ListenAs("outrider/" + hex.EncodeToString(random[:]))
+}
+
+// ListenAs opens an endpoint with a name that both sides know. Error: EADDRINUSE when a process of this host has it.
+func ListenAs(name string) (*Listener, error) {
 	inner, err := net.ListenUnix("unixpacket", &net.UnixAddr{Name: "@" + name, Net: "unixpacket"})
 	if err != nil {
 		return nil, fmt.Errorf("bridge: listen: %w", err)

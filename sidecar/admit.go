@@ -127,7 +127,7 @@ func (p *Process) fetchShard(token string, publication *wire.Publication, shard 
 			return nil, nil, bridge.NewError(bridge.Revoked, fmt.Sprintf(
 				"outrider: session %016x, which held data of rollout %d, is gone; take the rollout again", holder, publication.GetRollout()))
 		}
-		got, err := p.fetch(token, endpoints[holder], wanted[holder])
+		got, err := p.fetch(token, endpoints[holder], wanted[holder], publication.GetRollout())
 		if err == nil {
 			ids, fds = append(ids, wanted[holder]...), append(fds, got...)
 			err = checkSegments(got)

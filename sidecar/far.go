@@ -105,12 +105,8 @@ func routeTo(address string) string {
 	return ""
 }
 
-// fetchFar lands segments of another host in memory of this one, sealed and checked.
-func (p *Process) fetchFar(token string, from *wire.Endpoint, ids []*wire.SegmentId) ([]int, error) {
-	if from.GetAddress() == "" {
-		return nil, bridge.NewError(bridge.Unsupported, fmt.Sprintf(
-			"outrider: session %016x is on another host (%s, this is %s) and has no Flight endpoint; see its sidecar's log for why", from.GetSession(), from.GetHost(), p.host))
-	}
+// land fetches segments of another host into memory of this one, sealed and checked; the descriptors are the caller's.
+func land(token string, from *wire.Endpoint, ids []*wire.SegmentId) ([]int, error) {
 	client, err := flight.Dial(from.GetAddress(), token, node.UsableMemory(), farStall)
 	if err != nil {
 		return nil, err
@@ -118,7 +114,7 @@ func (p *Process) fetchFar(token string, from *wire.Endpoint, ids []*wire.Segmen
 	defer client.Close()
 	var all []int
 	for _, id := range ids {
-		fd, err := land(client, id)
+		fd, err := landOne(client, id)
 		if err != nil {
 			bridge.CloseDescriptors(all)
 			return nil, farError(from, id, err)
@@ -128,8 +124,8 @@ func (p *Process) fetchFar(token string, from *wire.Endpoint, ids []*wire.Segmen
 	return all, nil
 }
 
-// land fetches one segment, again when it was cut off or came damaged; the descriptor is the caller's.
-func land(client *flight.Client, id *wire.SegmentId) (int, error) {
+// landOne fetches one segment, again when it was cut off or came damaged.
+func landOne(client *flight.Client, id *wire.SegmentId) (int, error) {
 	ticket, err := proto.Marshal(&wire.Locator{Segment: id})
 	if err != nil {
 		return -1, err

@@ -106,16 +106,16 @@ func TestS11_10_AWorkerOfAnotherHostReadsPromptsAndItsGroupsAreTrained(t *testin
 	require.Equal(t, "committed", trainer.must(trainer.commitFrame(lease)).GetSettled().GetStatus())
 }
 
-// holder is a process that holds segment 1 of session 7, reachable by Flight alone.
-func holder(t *testing.T) (address string) {
+// holder is a process that holds segment 1 of a session, reachable by Flight alone. All tests are one host: sessions differ.
+func holder(t *testing.T, session uint64) (address string) {
 	t.Helper()
 	held := newSegments(hclog.NewNullLogger())
 	held.admitToken(testRun.GetToken())
-	held.hold(7, 1, arrowtest.Rollouts(t, 2, 3, 4), 1)
+	held.hold(session, 1, arrowtest.Rollouts(t, 2, 3, 4), 1)
 	f := newFlights(hclog.NewNullLogger(), held)
 	t.Cleanup(func() {
 		f.stop()
-		held.releaseAll(7)
+		held.releaseAll(session)
 	})
 	address = f.address("127.0.0.1")
 	require.Equal(t, address, f.address("127.0.0.1"))
@@ -125,7 +125,8 @@ func holder(t *testing.T) (address string) {
 func TestS11_10_AHolderThatOnlySeemsToBeOnThisHostIsFetchedFrom(t *testing.T) {
 	t.Parallel()
 	p := &Process{host: "this"}
-	fds, err := p.fetch(testRun.GetToken(), &wire.Endpoint{Session: 7, Host: "this", Socket: "outrider/nobody", Address: holder(t)}, []*wire.SegmentId{{Holder: 7, Number: 1}})
+	t.Cleanup(p.shares.stop)
+	fds, err := p.fetch(testRun.GetToken(), &wire.Endpoint{Session: 7, Host: "this", Socket: "outrider/nobody", Address: holder(t, 7)}, []*wire.SegmentId{{Holder: 7, Number: 1}}, 0)
 	require.NoError(t, err)
 	segment, err := arrowio.Open(fds[0])
 	require.NoError(t, err)
@@ -136,18 +137,19 @@ func TestS11_10_AHolderThatOnlySeemsToBeOnThisHostIsFetchedFrom(t *testing.T) {
 func TestS11_10_WhatAnotherHostDoesNotGiveIsSaidByKind(t *testing.T) {
 	t.Parallel()
 	p := &Process{host: "this"}
-	address := holder(t)
+	t.Cleanup(p.shares.stop)
+	address := holder(t, 8)
 	kind := func(token string, endpoint *wire.Endpoint, number uint64) bridge.Kind {
-		_, err := p.fetch(token, endpoint, []*wire.SegmentId{{Holder: 7, Number: number}})
+		_, err := p.fetch(token, endpoint, []*wire.SegmentId{{Holder: 8, Number: number}}, 0)
 		require.Error(t, err)
 		return kindOf(err)
 	}
-	far := &wire.Endpoint{Session: 7, Host: "that", Address: address}
+	far := &wire.Endpoint{Session: 8, Host: "that", Address: address}
 	require.Equal(t, bridge.Revoked, kind(testRun.GetToken(), far, 2), "a segment that is not held")
 	require.Equal(t, bridge.Refused, kind("another", far, 1), "a token of another run")
-	require.Equal(t, bridge.Revoked, kind(testRun.GetToken(), &wire.Endpoint{Session: 7, Host: "that", Address: "127.0.0.1:1"}, 1), "nobody there")
-	require.Equal(t, bridge.Unsupported, kind(testRun.GetToken(), &wire.Endpoint{Session: 7, Host: "that"}, 1), "no endpoint")
-	require.Equal(t, bridge.Revoked, kind(testRun.GetToken(), &wire.Endpoint{Session: 7, Host: "this", Socket: "outrider/nobody"}, 1), "nobody here")
+	require.Equal(t, bridge.Revoked, kind(testRun.GetToken(), &wire.Endpoint{Session: 8, Host: "that", Address: "127.0.0.1:1"}, 1), "nobody there")
+	require.Equal(t, bridge.Unsupported, kind(testRun.GetToken(), &wire.Endpoint{Session: 8, Host: "that"}, 1), "no endpoint")
+	require.Equal(t, bridge.Revoked, kind(testRun.GetToken(), &wire.Endpoint{Session: 8, Host: "this", Socket: "outrider/nobody"}, 1), "nobody here")
 }
 
 func TestS11_11_ATicketNamesRowsOfASegment(t *testing.T) {

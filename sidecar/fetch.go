@@ -13,16 +13,21 @@ const fetchBatch = 64
 
 // serveFetches answers other sidecars of this host until the listener closes.
 func (p *Process) serveFetches() {
+	serveAll(p.listener, func(fetch *wire.Fetch) ([]int, error) { return p.segments.share(fetch.GetToken(), fetch.GetSegments()) })
+}
+
+// serveAll answers fetches with the descriptors that give gives, until the listener closes.
+func serveAll(listener *bridge.Listener, give func(*wire.Fetch) ([]int, error)) {
 	for {
-		conn, err := p.listener.Accept()
+		conn, err := listener.Accept()
 		if err != nil {
 			return
 		}
-		go p.serveFetcher(conn)
+		go serveFetcher(conn, give)
 	}
 }
 
-func (p *Process) serveFetcher(conn *bridge.Conn) {
+func serveFetcher(conn *bridge.Conn, give func(*wire.Fetch) ([]int, error)) {
 	defer conn.Close()
 	for {
 		frame, fds, err := conn.Receive()
@@ -37,7 +42,7 @@ func (p *Process) serveFetcher(conn *bridge.Conn) {
 		case fetch == nil || len(fetch.GetSegments()) > fetchBatch:
 			err = bridge.NewError(bridge.Refused, fmt.Sprintf("outrider: a fetch of %d segments, the limit is %d", len(fetch.GetSegments()), fetchBatch))
 		default:
-			out, err = p.segments.share(fetch.GetToken(), fetch.GetSegments())
+			out, err = give(fetch)
 		}
 		if err != nil {
 			answer.Error = bridge.ToWire(err)
@@ -52,15 +57,15 @@ func (p *Process) serveFetcher(conn *bridge.Conn) {
 	}
 }
 
-// fetch gets descriptors of segments from their holder, in the order of ids; the caller closes them. A holder that seems to be on
+// fetch gets descriptors of segments that a rollout needs from their holder, in the order of ids; the caller closes them. A holder that seems to be on
 // this host and cannot be reached here is asked as one on another. It blocks: never call it from a loop.
-func (p *Process) fetch(token string, from *wire.Endpoint, ids []*wire.SegmentId) ([]int, error) {
+func (p *Process) fetch(token string, from *wire.Endpoint, ids []*wire.SegmentId, rollout int64) ([]int, error) {
 	if from.GetHost() != p.host {
-		return p.fetchFar(token, from, ids)
+		return p.fetchFar(token, from, ids, rollout)
 	}
 	fds, err := p.fetchNear(token, from, ids)
 	if errors.Is(err, errUnreachable) && from.GetAddress() != "" {
-		return p.fetchFar(token, from, ids)
+		return p.fetchFar(token, from, ids, rollout)
 	}
 	return fds, err
 }
@@ -72,7 +77,7 @@ func (p *Process) fetchNear(token string, from *wire.Endpoint, ids []*wire.Segme
 	var all []int
 	for len(ids) > 0 {
 		n := min(len(ids), fetchBatch)
-		fds, err := peer.fetch(token, ids[:n])
+		fds, err := peer.fetch(&wire.Fetch{Token: token, Segments: ids[:n]})
 		if err != nil {
 			bridge.CloseDescriptors(all)
 			return nil, err

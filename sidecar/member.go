@@ -193,7 +193,7 @@ func (m *member) answerJoin(joined *wire.Joined) {
 		return
 	}
 	go func() {
-		fds, err := m.p.fetch(m.join.GetRun().GetToken(), joined.GetTable(), []*wire.SegmentId{joined.GetTableSegment()})
+		fds, err := m.p.fetch(m.join.GetRun().GetToken(), joined.GetTable(), []*wire.SegmentId{joined.GetTableSegment()}, forever)
 		if !m.p.loop.post(func() {
 			if err != nil {
 				m.joining = frame
@@ -278,6 +278,9 @@ func (m *member) finish(err error) {
 		q.answer(&wire.Frame{Id: id, Answer: true, Error: bridge.ToWire(err)})
 	}
 	m.p.segments.releaseAll(m.session)
+	if m.trainer != nil {
+		go m.p.shares.committed(forever - 1)
+	}
 }
 
 // leave ends the session in order: the owner sees the end of the stream.
@@ -350,6 +353,7 @@ func (m *member) fromOwner(l *link, frame *wire.Frame) {
 		m.trainer.setBase(body.SetBase)
 	case *wire.Frame_Committed:
 		m.trainer.committed(body.Committed.GetRollout())
+		go m.p.shares.committed(body.Committed.GetRollout())
 	case *wire.Frame_NewTerm:
 		if termLess(m.term, body.NewTerm.GetTerm()) {
 			m.term = body.NewTerm.GetTerm()

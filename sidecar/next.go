@@ -66,6 +66,7 @@ func (m *member) commitAlone(publication *wire.Publication, then func(answer *wi
 	m.committing[admission] = func() {
 		delete(m.questions, id)
 		m.trainer.committed(publication.GetRollout())
+		go m.p.shares.committed(publication.GetRollout())
 		settled(&wire.Frame{Body: &wire.Frame_Settled{Settled: &wire.Settled{Admission: admission, Status: "committed", Rollout: publication.GetRollout()}}})
 	}
 }

@@ -56,11 +56,12 @@ func (p *peer) gone() bool {
 
 // fetch asks for segments, at most fetchBatch; the descriptors are the caller's. A connection that was kept may have ended since, so
 // that a new one is tried once. Call it with mu held.
-func (p *peer) fetch(token string, ids []*wire.SegmentId) ([]int, error) {
+func (p *peer) fetch(question *wire.Fetch) ([]int, error) {
+	ids := question.GetSegments()
 	kept := p.conn != nil
-	answer, fds, err := p.ask(&wire.Frame{Id: 1, Body: &wire.Frame_Fetch{Fetch: &wire.Fetch{Token: token, Segments: ids}}})
+	answer, fds, err := p.ask(&wire.Frame{Id: 1, Body: &wire.Frame_Fetch{Fetch: question}})
 	if err != nil && kept {
-		answer, fds, err = p.ask(&wire.Frame{Id: 1, Body: &wire.Frame_Fetch{Fetch: &wire.Fetch{Token: token, Segments: ids}}})
+		answer, fds, err = p.ask(&wire.Frame{Id: 1, Body: &wire.Frame_Fetch{Fetch: question}})
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w%w", errUnreachable, bridge.NewError(bridge.Revoked, fmt.Sprintf(

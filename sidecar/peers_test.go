@@ -34,7 +34,7 @@ func TestFetchesKeepTheirConnectionAndFindAnotherWhenItEnds(t *testing.T) {
 		peer := known.of(holder.listener.Name())
 		peer.mu.Lock()
 		defer peer.mu.Unlock()
-		fds, err := peer.fetch("token", id)
+		fds, err := peer.fetch(&wire.Fetch{Token: "token", Segments: id})
 		bridge.CloseDescriptors(fds)
 		return err
 	}
@@ -71,7 +71,7 @@ func TestPeersLetGoOfWhoHasGone(t *testing.T) {
 
 	gone.mu.Lock()
 	defer gone.mu.Unlock()
-	_, err = gone.fetch("token", []*wire.SegmentId{{Holder: 7, Number: 1}})
+	_, err = gone.fetch(&wire.Fetch{Token: "token", Segments: []*wire.SegmentId{{Holder: 7, Number: 1}}})
 	require.Equal(t, bridge.Revoked, kindOf(err))
 	require.ErrorContains(t, err, "0000000000000007")
 }

@@ -37,6 +37,7 @@ type Process struct {
 	segments *segments
 	peers    peers
 	flights  *flights
+	shares   shares
 	end      context.CancelCauseFunc
 
 	loop      *loop
@@ -93,6 +94,7 @@ func run(config Config) error {
 	p.segments = newSegments(log)
 	p.flights = newFlights(log, p.segments)
 	defer p.flights.stop()
+	defer p.shares.stop()
 	resetPriority(log)
 
 	p.shim.put(&wire.Frame{Body: &wire.Frame_Ready{Ready: &wire.Ready{

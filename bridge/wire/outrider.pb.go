@@ -3291,9 +3291,11 @@ func (x *End) GetError() *Error {
 
 // Between sidecars of one host.
 type Fetch struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Token         string                 `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"`
-	Segments      []*SegmentId           `protobuf:"bytes,2,rep,name=segments,proto3" json:"segments,omitempty"` // at most 64
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Token    string                 `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"`
+	Segments []*SegmentId           `protobuf:"bytes,2,rep,name=segments,proto3" json:"segments,omitempty"` // at most 64
+	// Of segments that come from another host, to the sidecar that fetches them for this one: the rollout whose commit ends the need.
+	Rollout       int64 `protobuf:"varint,3,opt,name=rollout,proto3" json:"rollout,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3340,6 +3342,13 @@ func (x *Fetch) GetSegments() []*SegmentId {
 		return x.Segments
 	}
 	return nil
+}
+
+func (x *Fetch) GetRollout() int64 {
+	if x != nil {
+		return x.Rollout
+	}
+	return 0
 }
 
 // Descriptors in the order of the question. Also a push from a sidecar to its shim, ahead of an Admitted with many segments.
@@ -7589,10 +7598,11 @@ const file_outrider_proto_rawDesc = "" +
 	"\aversion\x18\x02 \x01(\x03R\aversion\x12!\n" +
 	"\flast_rollout\x18\x03 \x01(\x03R\vlastRollout\"/\n" +
 	"\x03End\x12(\n" +
-	"\x05error\x18\x01 \x01(\v2\x12.outrider.v1.ErrorR\x05error\"Q\n" +
+	"\x05error\x18\x01 \x01(\v2\x12.outrider.v1.ErrorR\x05error\"k\n" +
 	"\x05Fetch\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\tR\x05token\x122\n" +
-	"\bsegments\x18\x02 \x03(\v2\x16.outrider.v1.SegmentIdR\bsegments\"=\n" +
+	"\bsegments\x18\x02 \x03(\v2\x16.outrider.v1.SegmentIdR\bsegments\x12\x18\n" +
+	"\arollout\x18\x03 \x01(\x03R\arollout\"=\n" +
 	"\aFetched\x122\n" +
 	"\bsegments\x18\x01 \x03(\v2\x16.outrider.v1.SegmentIdR\bsegments\"\xb5\x01\n" +
 	"\bReceipts\x121\n" +

@@ -516,12 +516,14 @@ class End(_message.Message):
     def __init__(self, error: _Optional[_Union[Error, _Mapping]] = ...) -> None: ...
 
 class Fetch(_message.Message):
-    __slots__ = ["token", "segments"]
+    __slots__ = ["token", "segments", "rollout"]
     TOKEN_FIELD_NUMBER: _ClassVar[int]
     SEGMENTS_FIELD_NUMBER: _ClassVar[int]
+    ROLLOUT_FIELD_NUMBER: _ClassVar[int]
     token: str
     segments: _containers.RepeatedCompositeFieldContainer[SegmentId]
-    def __init__(self, token: _Optional[str] = ..., segments: _Optional[_Iterable[_Union[SegmentId, _Mapping]]] = ...) -> None: ...
+    rollout: int
+    def __init__(self, token: _Optional[str] = ..., segments: _Optional[_Iterable[_Union[SegmentId, _Mapping]]] = ..., rollout: _Optional[int] = ...) -> None: ...
 
 class Fetched(_message.Message):
     __slots__ = ["segments"]
