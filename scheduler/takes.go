@@ -185,7 +185,7 @@ func (s *Scheduler) dry() bool {
 
 // starved reports whether no group can enter the buffer until a lease is settled.
 func (s *Scheduler) starved() bool {
-	return s.buffer.n == 0 && (s.dry() || s.ledger.Count(leases.Leased) >= s.limits.Completed)
+	return s.buffer.n == 0 && (s.dry() || s.ledger.Count(leases.Leased) >= s.limits.Completed || s.paced() && s.ledger.Count(leases.Leased) == s.ledger.Live())
 }
 
 // callBack rolls back the last lease that a waiting session took ahead, for a rollout above the one that it waits for: its first lease

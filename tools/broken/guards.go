@@ -43,7 +43,7 @@ var guards = []guard{
 	{"bound retained: met", "scheduler/dispatch.go", " || s.ledger.Live() >= s.limits.Retained {", " {"},
 	{"bound completed: met", "scheduler/dispatch.go", "s.ledger.Count(leases.Completed)+s.ledger.Count(leases.Leased) >= s.limits.Completed {", "s.ledger.Count(leases.Completed)+s.ledger.Count(leases.Leased) > s.limits.Completed {"},
 	{"bound completed: leased groups count", "scheduler/dispatch.go", "s.ledger.Count(leases.Completed)+s.ledger.Count(leases.Leased) >= s.limits.Completed {", "s.ledger.Count(leases.Completed) >= s.limits.Completed {"},
-	{"bound bytes: met", "scheduler/dispatch.go", "return h.written+(h.running+1)*h.largest <= s.limits.Bytes", "return true"},
+	{"bound bytes: met", "scheduler/dispatch.go", "return limit == 0 || len(h.credits) == 0 && h.written+h.promised+h.largest <= limit", "return limit >= 0"},
 	{"bound bytes: reopens when memory is back", "scheduler/members.go", "h.written = max(0, h.written-n)", "h.written = max(h.written, -n)"},
 	{"bound bytes: overdrawn before a run waits for itself", "scheduler/dispatch.go", "if m == nil && s.starving() {", "if m == nil && false {"},
 	{"staleness: at the take", "scheduler/dispatch.go", "&& version-oldest > s.cfg.Policy.MaxStaleness", "&& version-oldest > s.cfg.Policy.MaxStaleness+1"},
