@@ -181,7 +181,7 @@ func (s *Scheduler) bytesFree(h *host) bool {
 
 // starving reports whether a waiting take can be filled by nothing but a group that is yet to be reserved.
 func (s *Scheduler) starving() bool {
-	return len(s.takes) > 0 && s.running.live == 0 && s.waiting.n == 0 && s.buffer.n < s.takes[0].need
+	return len(s.takes) > 0 && s.running.live == 0 && s.waiting.n == 0 && s.incomplete(s.takes[0].need)
 }
 
 func (s *Scheduler) overdraw(m *member) {
