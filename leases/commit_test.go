@@ -63,7 +63,7 @@ func TestAdoptionTakesOnlyFreeGroupsOfThisTimeline(t *testing.T) {
 	for _, g := range groups {
 		receipts = append(receipts, r.Dispatch(g, worker))
 	}
-	_, err = r.Finish(receipts[0], r.outcome(0), 3)
+	_, err = r.Finish(receipts[0], r.outcome(0), Rules{MaxAttempts: 3})
 	require.NoError(t, err)
 	r.Complete(groups[0])
 	r.commit(r.OpenLease(0, trainer, groups[:1], false))
@@ -95,7 +95,7 @@ func TestAdoptionTakesOnlyFreeGroupsOfThisTimeline(t *testing.T) {
 
 	g, err := later.Adopt(receipts[1], 0, 0)
 	require.NoError(t, err)
-	_, err = later.Finish(receipts[1], later.outcome(1), 3)
+	_, err = later.Finish(receipts[1], later.outcome(1), Rules{MaxAttempts: 3})
 	require.NoError(t, err)
 	require.NoError(t, later.Requeue(later.Receipt(g)))
 	stale(receipts[1], "it has ended")

@@ -16,10 +16,19 @@ type Finished struct {
 	Repeated bool
 }
 
-// Finish ends an execution by its terminal receipt r + o. maxAttempts is how many data attempts a group has.
+// Rules are what an outcome is held against.
+type Rules struct {
+	// MaxAttempts is how many data attempts a group has.
+	MaxAttempts int
+	// Newest is the newest weight version that data may name. Above it, up to Sent, are versions that were sent and never
+	// announced, or undone: their data is void, which is not its own fault.
+	Newest, Sent int64
+}
+
+// Finish ends an execution by its terminal receipt r + o.
 // Errors: ErrStale (nothing changes), ErrConflict (reported before, otherwise), ErrRefused (not a terminal receipt),
 // ErrData (the data is not the group's; it counts as a failure and the Finished value holds).
-func (l *Ledger) Finish(r Receipt, o *Outcome, maxAttempts int) (Finished, error) {
+func (l *Ledger) Finish(r Receipt, o *Outcome, rules Rules) (Finished, error) {
 	print := o.fingerprint()
 	g, err := l.Lookup(r)
 	if err != nil {
@@ -40,13 +49,13 @@ func (l *Ledger) Finish(r Receipt, o *Outcome, maxAttempts int) (Finished, error
 	g.print = print
 	kind, wrong := o.Kind, error(nil)
 	if kind == Success {
-		if wrong = l.parents(r, o); wrong == nil && l.source.Keyed {
+		if wrong = l.unfit(r, o, rules); wrong == nil && l.source.Keyed {
 			wrong = l.rows.check(r.Group, l.source.Row(r.Group), o.Row)
 		}
 		switch {
 		case wrong != nil:
 			kind = Failure
-		case o.Aborted > 0:
+		case o.Aborted > 0, o.HasVersions && o.MaxVersion > rules.Newest:
 			kind = Retry
 		}
 	}
@@ -63,7 +72,7 @@ func (l *Ledger) Finish(r Receipt, o *Outcome, maxAttempts int) (Finished, error
 		l.discard(g, o.Reason, l.last+1)
 		return Finished{State: Discarded}, nil
 	}
-	if int(g.failures)+1 < maxAttempts {
+	if int(g.failures)+1 < rules.MaxAttempts {
 		l.outcomes.add(r, print, Requeued)
 		l.becomeRequeued(g, g.failures+1, g.losses)
 		return Finished{State: Requeued}, wrong
@@ -83,6 +92,14 @@ func (l *Ledger) again(r Receipt, print, before uint64, state State) (Finished, 
 		return Finished{}, fmt.Errorf("%w: %s was reported before with another outcome; the first counts", ErrConflict, r)
 	}
 	return Finished{State: state, Repeated: true}, nil
+}
+
+// unfit says why data is not what the execution was to make.
+func (l *Ledger) unfit(r Receipt, o *Outcome, rules Rules) error {
+	if err := l.parents(r, o); err != nil {
+		return err
+	}
+	return versions(r, o, rules)
 }
 
 // parents checks that the samples are the group's own: every parent slot has at least one, and none is another's.
@@ -113,6 +130,19 @@ func (l *Ledger) parents(r Receipt, o *Outcome) error {
 				return fmt.Errorf("%w: group %d: parent slot %d has no sample (%d of %d slots are empty); return a sample for every slot, or retry", ErrData, r.Group, slot, missing, l.groupSize)
 			}
 		}
+	}
+	return nil
+}
+
+// versions checks that the weights that the data names exist.
+func versions(r Receipt, o *Outcome, rules Rules) error {
+	switch {
+	case !o.HasVersions:
+		return nil
+	case o.MinVersion < 0 || o.MinVersion > o.MaxVersion:
+		return fmt.Errorf("%w: group %d: its samples name weight versions from %d to %d; give versions from 0 on, the oldest first", ErrData, r.Group, o.MinVersion, o.MaxVersion)
+	case o.MaxVersion > max(rules.Newest, rules.Sent):
+		return fmt.Errorf("%w: group %d: a sample names weight version %d, the newest that was announced or sent is %d; give the version that update_weights sent", ErrData, r.Group, o.MaxVersion, max(rules.Newest, rules.Sent))
 	}
 	return nil
 }

@@ -43,19 +43,19 @@ func TestTheHistoryOfOutcomesIsBounded(t *testing.T) {
 	for r.Available() {
 		receipt := r.Dispatch(r.ReserveNext(), worker)
 		receipts = append(receipts, receipt)
-		_, err := r.Finish(receipt, dropped, 3)
+		_, err := r.Finish(receipt, dropped, Rules{MaxAttempts: 3})
 		require.NoError(t, err)
 	}
 	require.Len(t, r.outcomes.at, keepOutcomes)
 	for i, receipt := range receipts {
-		fin, err := r.Finish(receipt, dropped, 3)
+		fin, err := r.Finish(receipt, dropped, Rules{MaxAttempts: 3})
 		if i < 500 {
 			require.ErrorIs(t, err, ErrStale)
 			continue
 		}
 		require.NoError(t, err)
 		require.Equal(t, Finished{State: Discarded, Repeated: true}, fin)
-		_, err = r.Finish(receipt, &Outcome{Kind: Discard, Reason: "other"}, 3)
+		_, err = r.Finish(receipt, &Outcome{Kind: Discard, Reason: "other"}, Rules{MaxAttempts: 3})
 		require.ErrorIs(t, err, ErrConflict)
 	}
 	r.ok()

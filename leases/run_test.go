@@ -45,7 +45,7 @@ func (r *run) complete(n int) []*Group {
 	require.NoError(r.t, err)
 	for _, g := range groups {
 		receipt := r.Dispatch(g, worker)
-		_, err := r.Finish(receipt, r.outcome(g.ID()), 3)
+		_, err := r.Finish(receipt, r.outcome(g.ID()), Rules{MaxAttempts: 3})
 		require.NoError(r.t, err)
 		r.Complete(g)
 	}

@@ -23,7 +23,7 @@ func saved(t testing.TB) *run {
 	}
 	g, err := r.Reserve(1)
 	require.NoError(t, err)
-	_, err = r.Finish(r.Dispatch(g[0], worker), &Outcome{Kind: Failure, Reason: "raised"}, 1)
+	_, err = r.Finish(r.Dispatch(g[0], worker), &Outcome{Kind: Failure, Reason: "raised"}, Rules{MaxAttempts: 1})
 	require.NoError(t, err)
 	r.ok()
 	return r

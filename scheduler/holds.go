@@ -140,6 +140,7 @@ func (s *Scheduler) endHold(h *hold, err error) {
 		u.fail(s, err)
 		if !u.recorded {
 			s.log(Warn, "update ended without being recorded", "version", u.version, "reason", err)
+			s.voidUnannounced()
 		}
 	}
 	s.log(Info, "hold over", "hold", h.id, "reason", h.reason)

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"outrider/leases"
@@ -195,7 +196,7 @@ func (s *Scheduler) terminal(r leases.Receipt, o leases.Outcome) error {
 	if s.closing != nil && e != nil && e.group != nil && o.Kind != leases.Discard {
 		o.Kind = leases.Retry
 	}
-	fin, err := s.ledger.Finish(r, &o, s.cfg.Policy.MaxAttempts)
+	fin, err := s.ledger.Finish(r, &o, s.rules(e, r))
 	if refused(err) {
 		return err
 	}
@@ -248,6 +249,38 @@ func (s *Scheduler) terminal(r leases.Receipt, o leases.Outcome) error {
 	}
 	s.checkFrontiers()
 	return err
+}
+
+// rules are what a report is held against: while weights are sent, data may name their version.
+func (s *Scheduler) rules(e *running, r leases.Receipt) leases.Rules {
+	announced, _, _, _ := s.ledger.Announced()
+	out := leases.Rules{MaxAttempts: s.cfg.Policy.MaxAttempts, Newest: announced, Sent: s.sent}
+	if s.update != nil {
+		out.Newest = max(announced, s.update.version)
+	}
+	if m := s.members[r.Worker]; m != nil {
+		out.Sent = max(out.Sent, m.confirmed)
+	}
+	if e != nil && e.adopted {
+		out.Sent = math.MaxInt64 // what a former life sent
+	}
+	return out
+}
+
+// voidUnannounced returns finished groups to the source whose weights were sent and will not be announced.
+func (s *Scheduler) voidUnannounced() {
+	announced, _, _, _ := s.ledger.Announced()
+	for _, list := range []*orderList{&s.waiting, &s.buffer.orderList} {
+		for g := list.first; g != nil; {
+			next := g.Order.Next
+			if _, newest, _ := g.Versions(); newest > announced {
+				s.log(Info, "its weights were not announced", "group", g.ID(), "newest_version", newest, "announced", announced)
+				s.takeOut(g)
+				s.requeue(g)
+			}
+			g = next
+		}
+	}
 }
 
 // failed reports a group that has used up its data attempts, and ends the run when that is one too many.

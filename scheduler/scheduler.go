@@ -46,6 +46,7 @@ type Scheduler struct {
 	holds       []*hold          // by acquisition
 	nextHold    HoldID
 	update      *update
+	sent        int64          // highest version whose weights were sent in this life
 	replicating []*replication // by log index
 	early       []earlyCall    // waiting calls that came before the base was known
 	creditSeq   uint64         // counts credits

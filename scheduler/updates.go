@@ -108,6 +108,7 @@ func (s *Scheduler) startUpdate() {
 		}
 	}
 	u.start = &start
+	s.sent = max(s.sent, u.version)
 	for _, t := range u.tickets {
 		s.answer(t, start, nil)
 	}
