@@ -4,7 +4,7 @@ package leases
 
 func (l *Ledger) becomeReserved(id int64, r retry) *Group {
 	g := l.fresh()
-	g.id, g.attempt, g.failures, g.losses, g.samples = id, r.attempt+1, r.failures, r.losses, int32(l.groupSize)
+	g.id, g.attempt, g.failures, g.requeues, g.losses, g.samples = id, r.attempt+1, r.failures, r.requeues, r.losses, int32(l.groupSize)
 	l.move(g, Reserved)
 	l.live[id] = g
 	l.reserved.add(g.tally())
@@ -66,7 +66,7 @@ func (l *Ledger) becomeRequeued(g *Group, failures, losses uint8) {
 	l.reserved.sub(g.tally())
 	l.requeued++
 	l.replay.add(g.id, g.id+1)
-	l.retries[g.id] = retry{attempt: g.attempt, failures: failures, losses: losses}
+	l.retries[g.id] = retry{attempt: g.attempt, failures: failures, requeues: g.requeues, losses: losses}
 	l.forget(g)
 }
 

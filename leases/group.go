@@ -55,6 +55,7 @@ type Group struct {
 	samples   int32
 	state     State
 	failures  uint8 // data attempts used up before this one
+	requeues  uint8 // times it went back because it was too stale
 	losses    uint8 // executions in a row that were lost with their worker or to their deadline before this one
 
 	// Arrival, Index, Fresh, Order and Holder are the caller's: places in the orders that it keeps. The ledger never
@@ -95,6 +96,9 @@ func (g *Group) Versions() (oldest, newest, sum int64) { return g.oldest, g.newe
 
 // Charged is the version that was announced at dispatch.
 func (g *Group) Charged() int64 { return g.charged }
+
+// Requeues is how often the group went back to the source because it was too stale, in this life; at most 255.
+func (g *Group) Requeues() int { return int(g.requeues) }
 
 // Lease is the lease that owns the group, nil unless LEASED.
 func (g *Group) Lease() *Lease { return g.lease }

@@ -29,6 +29,7 @@ func (p Params) Problems() []string {
 type retry struct {
 	attempt  uint32
 	failures uint8
+	requeues uint8
 	losses   uint8
 }
 
@@ -54,7 +55,9 @@ type Ledger struct {
 	resting map[int64]struct{} // back in the source, kept from being reserved until Wake
 	// retries has an entry for a group in replay or resting that was reserved before, in this life.
 	retries map[int64]retry
-	unused  []*Group
+	// urgent are groups that are reserved before all others, if they are in replay when their turn comes.
+	urgent []int64
+	unused []*Group
 
 	counts [states]int64 // live groups by state
 	unsent int64         // see Unannounced
@@ -214,7 +217,7 @@ func (l *Ledger) rebuild() error {
 	l.settled, l.totals, l.announced, l.last = c.settled, c.totals, c.announced, c.rollout
 	l.reserved = l.totals.sum()
 	l.reserved.add(l.liveTally)
-	l.replay, l.resting = l.settled.gaps(l.cursor), map[int64]struct{}{}
+	l.replay, l.resting, l.urgent = l.settled.gaps(l.cursor), map[int64]struct{}{}, nil
 	for id := range l.live {
 		l.replay.remove(id, id+1)
 	}

@@ -27,6 +27,16 @@ func (l *Ledger) Reserve(n int) ([]*Group, error) {
 func (l *Ledger) ReserveNext() *Group { return l.reserveOne() }
 
 func (l *Ledger) reserveOne() *Group {
+	for len(l.urgent) > 0 {
+		id := l.urgent[0]
+		l.urgent = l.urgent[1:]
+		if l.replay.contains(id) {
+			l.replay.remove(id, id+1)
+			r := l.retries[id]
+			delete(l.retries, id)
+			return l.becomeReserved(id, r)
+		}
+	}
 	if id, ok := l.replay.popMin(); ok {
 		r := l.retries[id]
 		delete(l.retries, id)

@@ -57,6 +57,23 @@ func (l *Ledger) Wake(group int64) {
 	}
 }
 
+// WakeFirst is Wake, and the group is reserved before all others.
+func (l *Ledger) WakeFirst(group int64) {
+	if _, ok := l.resting[group]; ok {
+		l.Wake(group)
+		l.urgent = append(l.urgent, group)
+	}
+}
+
+// RequeueStale returns a COMPLETED group that is too stale to the source by its terminal receipt.
+// Errors: ErrStale, ErrRefused.
+func (l *Ledger) RequeueStale(r Receipt) error {
+	if g, err := l.Lookup(r); err == nil && g.requeues < math.MaxUint8 {
+		g.requeues++
+	}
+	return l.Requeue(r)
+}
+
 // Resting is the number of groups that are kept from being reserved.
 func (l *Ledger) Resting() int64 { return int64(len(l.resting)) }
 

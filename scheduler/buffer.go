@@ -5,6 +5,7 @@ import "outrider/leases"
 // buffer is the group buffer: COMPLETED groups in order of arrival, in order of eviction, and in that of the policy where it is another.
 type buffer struct {
 	orderList
+	versions int64 // sum of the oldest versions
 	// stalest has the next victim of an eviction on top: smallest oldest version first, then smallest sum of versions, then
 	// oldest arrival. Groups beyond the staleness bound are at its top.
 	stalest groupHeap
@@ -22,6 +23,8 @@ func newBuffer(o Order) buffer {
 
 func (b *buffer) push(g *leases.Group) {
 	b.orderList.push(g)
+	oldest, _, _ := g.Versions()
+	b.versions += oldest
 	b.stalest.push(g)
 	if b.freshest != nil {
 		b.freshest.push(g)
@@ -30,6 +33,8 @@ func (b *buffer) push(g *leases.Group) {
 
 func (b *buffer) remove(g *leases.Group) {
 	b.orderList.remove(g)
+	oldest, _, _ := g.Versions()
+	b.versions -= oldest
 	b.stalest.remove(g)
 	if b.freshest != nil {
 		b.freshest.remove(g)

@@ -95,6 +95,10 @@ type Policy struct {
 	Last   Last
 	// MaxAttempts is how many data attempts a group has before it is parked as failed; 0 means 3.
 	MaxAttempts int
+	// MaxRequeues is how often a group that ends too stale is simply generated again, with StaleRequeue; 0 means 3. After that
+	// it goes out before all others when the next version is announced, or when the source has nothing else; if it ends too
+	// stale even then, it is settled as discarded, reason "stale". The bound has no exemption.
+	MaxRequeues int
 	// MaxFailed ends the run when that many groups have failed; 0 means 1 % of the source, at least 1.
 	MaxFailed int64
 	// RefuseRewind refuses a trainer whose weights are older than the last commit, instead of rewinding.

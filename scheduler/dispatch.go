@@ -1,6 +1,11 @@
 package scheduler
 
-import "outrider/leases"
+import (
+	"maps"
+	"slices"
+
+	"outrider/leases"
+)
 
 // pump carries the run as far as it goes after an event.
 func (s *Scheduler) pump() {
@@ -54,6 +59,7 @@ func (s *Scheduler) evict(g *leases.Group) {
 		s.settleStale(g)
 		return
 	}
+	s.step.EvictedFull++
 	s.takeOut(g)
 	s.requeue(g)
 }
@@ -72,12 +78,31 @@ func (s *Scheduler) staleAt(g *leases.Group, version int64) bool {
 // settleStale settles a COMPLETED group that is beyond the bound by the policy.
 func (s *Scheduler) settleStale(g *leases.Group) {
 	s.stats.StaleSettled++
-	if s.cfg.Policy.Stale == StaleDrop {
+	s.step.EvictedStale++
+	if s.cfg.Policy.Stale == StaleDrop || g.Requeues() > s.cfg.Policy.MaxRequeues {
+		s.countRequeues(g)
 		s.discard(g, "stale")
 		return
 	}
+	s.stats.Requeued++
+	id, last := g.ID(), g.Requeues() == s.cfg.Policy.MaxRequeues
 	s.takeOut(g)
-	s.requeue(g)
+	s.releaseGroup(g)
+	s.unhold(g)
+	s.must(s.ledger.RequeueStale(s.ledger.Receipt(g)))
+	if last {
+		s.ledger.Rest(id)
+		s.lastChance[id] = struct{}{}
+		s.log(Info, "group ended too stale again and again: it goes out first with the next version", "group", id, "requeues", s.cfg.Policy.MaxRequeues)
+	}
+}
+
+// wakeFirst sends out the groups that wait for a version to start with, lowest first.
+func (s *Scheduler) wakeFirst() {
+	for _, id := range slices.Sorted(maps.Keys(s.lastChance)) {
+		s.ledger.WakeFirst(id)
+	}
+	clear(s.lastChance)
 }
 
 // discard settles a COMPLETED group without training.
@@ -118,6 +143,9 @@ func (s *Scheduler) unhold(g *leases.Group) {
 func (s *Scheduler) dispatch() {
 	if len(s.holds) > 0 || !s.granting {
 		return
+	}
+	if !s.ledger.Available() {
+		s.wakeFirst() // no version may come without them
 	}
 	gs := int64(s.cfg.GroupSize)
 	for s.ledger.Available() && !s.paced() {

@@ -169,8 +169,7 @@ func (s *Scheduler) finishCommit(r *replication) {
 	admitted, rollout := lease.Admitted(), lease.Rollout
 	announced, _, _, _ := s.ledger.Announced()
 	for _, g := range lease.Groups {
-		oldest, _, _ := g.Versions()
-		s.consumed(announced - oldest)
+		s.consumed(g, announced)
 		s.releaseGroup(g)
 		s.unhold(g)
 	}
@@ -196,11 +195,24 @@ func (s *Scheduler) finishCommit(r *replication) {
 	}
 }
 
-// consumed counts one trained group's staleness, in versions.
-func (s *Scheduler) consumed(staleness int64) {
+// consumed counts one trained group: its staleness in versions, its length, its way here.
+func (s *Scheduler) consumed(g *leases.Group, announced int64) {
+	oldest, _, _ := g.Versions()
+	staleness := announced - oldest
+	s.step.Consumed++
+	s.step.StalenessSum += staleness
+	s.step.StalenessMax = max(s.step.StalenessMax, staleness)
+	s.stats.TrainedTokens.add(g.Tokens())
+	s.countRequeues(g)
 	s.stats.StalenessSum += staleness
 	s.stats.StalenessCount++
 	s.stats.StalenessMax = max(s.stats.StalenessMax, staleness)
+}
+
+// countRequeues counts a group that has come to its end by how often it had been too stale.
+func (s *Scheduler) countRequeues(g *leases.Group) {
+	h := &s.stats.StaleRequeues
+	h[min(g.Requeues(), len(h)-1)]++
 }
 
 // Rollback returns every group of a lease to the source. The answer is the recorded state of the lease: a committed

@@ -12,6 +12,7 @@ const (
 	defaultJoinWindow = 5 * time.Second
 	defaultCloseGrace = 10 * time.Second
 	defaultAttempts   = 3
+	defaultRequeues   = 3
 	// failedShare of a finite source may fail before the run ends.
 	failedShare = 100
 )
@@ -24,6 +25,9 @@ func (c *Config) complete() error {
 	c.Prefetch = max(c.Prefetch, 0)
 	if c.Policy.MaxAttempts == 0 {
 		c.Policy.MaxAttempts = defaultAttempts
+	}
+	if c.Policy.MaxRequeues == 0 {
+		c.Policy.MaxRequeues = defaultRequeues
 	}
 	if c.Policy.MaxFailed == 0 {
 		c.Policy.MaxFailed = max(1, c.Source.Len*max(1, c.Source.Epochs)/failedShare)
@@ -65,6 +69,8 @@ func (c *Config) complete() error {
 	say(p.MaxStaleness < NoBound, "max_staleness=%d; it must be at least 0, or left out for no bound", p.MaxStaleness)
 	say(p.MaxAttempts < 1, "max_attempts=%d; it must be at least 1", p.MaxAttempts)
 	say(p.MaxAttempts > 255, "max_attempts=%d; it must be at most 255", p.MaxAttempts)
+	say(p.MaxRequeues < 1, "max_requeues=%d; it must be at least 1", p.MaxRequeues)
+	say(p.MaxRequeues > 254, "max_requeues=%d; it must be at most 254", p.MaxRequeues)
 	say(p.MaxFailed < 0, "max_failed=%d; it must be at least 1", p.MaxFailed)
 	say(p.Window < 1, "window=%d groups; it must be at least 1", p.Window)
 	say(p.BatchesPerUpdate < 1, "batches_per_update=%d; it must be at least 1", p.BatchesPerUpdate)

@@ -58,6 +58,7 @@ func (s *Scheduler) rewind(r int64, tickets []Ticket, then func(RewindReport)) e
 	done, err := s.ledger.Rewind(r, func(g *leases.Group) bool { return carried[g.ID()] })
 	s.must(err)
 	s.rests = rests{}
+	clear(s.lastChance)
 	s.stats.Rewinds++
 	version, _, _, _ := s.ledger.Announced()
 	for _, m := range s.cohort.members() {

@@ -231,6 +231,7 @@ func (s *Scheduler) terminal(r leases.Receipt, o leases.Outcome) error {
 		s.arrival++
 		fin.Group.Arrival = s.arrival
 		s.waiting.push(fin.Group)
+		s.stats.SampledTokens.add(fin.Group.Tokens())
 		e.m.holding.push(fin.Group)
 	case leases.Requeued:
 		s.stats.Requeued++

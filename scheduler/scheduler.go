@@ -33,6 +33,8 @@ type Scheduler struct {
 	graces    clockList // executions past their deadline that are to end
 	rests     rests
 	live      liveness
+	// lastChance are groups that rest until the next version is announced.
+	lastChance map[int64]struct{}
 	// carried are the timelines under which workers may still know executions that the last rewind left alive.
 	carried map[uint64][]leases.Timeline
 	waiting orderList // TERMINAL groups, oldest first
@@ -56,6 +58,8 @@ type Scheduler struct {
 	saidLimits   bool
 	firstFailure string
 	stats        Stats // only the counters
+	step         Step  // only the counters, since the last one
+	stepRequeued int64
 	closing      *closing
 	ended        bool  // a finite source has settled
 	dead         error // no event has an effect any more
@@ -69,7 +73,7 @@ func New(cfg Config) (*Scheduler, error) {
 	}
 	s := &Scheduler{
 		cfg: cfg, term: leases.Term{Session: cfg.Owner}, members: map[leases.Session]*member{}, hosts: map[string]*host{},
-		running: runningSet{byID: map[executionID]*running{}}, carried: map[uint64][]leases.Timeline{}, finals: map[int64]*final{}, highest: -1, cohort: cohort{generation: noGeneration}, buffer: newBuffer(cfg.Policy.Order),
+		running: runningSet{byID: map[executionID]*running{}}, carried: map[uint64][]leases.Timeline{}, finals: map[int64]*final{}, highest: -1, lastChance: map[int64]struct{}{}, cohort: cohort{generation: noGeneration}, buffer: newBuffer(cfg.Policy.Order),
 	}
 	s.relimit()
 	if cfg.Recover {

@@ -1,6 +1,10 @@
 package scheduler
 
-import "outrider/leases"
+import (
+	"math/bits"
+
+	"outrider/leases"
+)
 
 // Stats is what a status screen shows. Taking it costs the same at any number of groups.
 type Stats struct {
@@ -35,6 +39,45 @@ type Stats struct {
 	StaleOutcomes, Requeued, Evicted, StaleSettled, Rewinds, Overdrawn, Dispatched, Adopted int64
 	// Staleness of consumed groups over this life: sum, count and maximum, in versions.
 	StalenessSum, StalenessCount, StalenessMax int64
+	// SampledTokens are the lengths of the groups that were generated, TrainedTokens of those that were consumed: a policy that
+	// prefers the short ones shows as a difference. StaleRequeues counts groups, consumed or given up, by how often they had
+	// been too stale; the last element that often or more.
+	SampledTokens, TrainedTokens Histogram
+	StaleRequeues                [6]int64
+}
+
+// Histogram counts groups of less than 2^i tokens, that element i−1 does not count, in element i.
+type Histogram [48]int64
+
+func (h *Histogram) add(tokens int64) {
+	h[min(bits.Len64(uint64(max(tokens, 0))), len(h)-1)]++
+}
+
+// Step is what happened since the last Step, and what is buffered at present: what a job logs once per step.
+type Step struct {
+	// Consumed groups, with the sum and maximum of their staleness in versions.
+	Consumed, StalenessSum, StalenessMax int64
+	// EvictedFull gave way in a full buffer within the bound, EvictedStale were beyond it.
+	EvictedFull, EvictedStale, Requeued int64
+	// Buffered groups, COMPLETED and not leased, with the sum and maximum of their staleness.
+	Buffered, BufferedSum, BufferedMax int64
+}
+
+// Step returns the numbers of one step; its counters start again. Its cost does not grow with what is retained.
+func (s *Scheduler) Step() Step {
+	out := s.step
+	out.Requeued = s.stats.Requeued - s.stepRequeued
+	s.step, s.stepRequeued = Step{}, s.stats.Requeued
+	if s.ledger == nil {
+		return out
+	}
+	if g := s.buffer.top(); g != nil {
+		announced, _, _, _ := s.ledger.Announced()
+		oldest, _, _ := g.Versions()
+		out.Buffered = int64(s.buffer.n)
+		out.BufferedSum, out.BufferedMax = announced*out.Buffered-s.buffer.versions, announced-oldest
+	}
+	return out
 }
 
 // Stats returns the present numbers.

@@ -243,8 +243,8 @@ func (s *Scheduler) leased(g *leases.Group) LeasedGroup {
 }
 
 // DiscardGroups takes groups out of a lease before it is published and settles them as discarded; the lease gets
-// other groups instead. Answer: the Lease, when it is full again (or Short). Errors: ErrStale, ErrUnknown, ErrConflict.
-func (s *Scheduler) DiscardGroups(t Ticket, admission uint64, groups []int64, reason string) {
+// other groups instead, or with shorter none. Answer: the Lease, when it is full again (or Short). Errors: ErrStale, ErrUnknown, ErrConflict.
+func (s *Scheduler) DiscardGroups(t Ticket, admission uint64, groups []int64, reason string, shorter bool) {
 	if err := s.openErr(); err != nil {
 		s.answer(t, nil, err)
 		return
@@ -258,6 +258,16 @@ func (s *Scheduler) DiscardGroups(t Ticket, admission uint64, groups []int64, re
 		s.answer(t, nil, err)
 		return
 	}
+	rest := len(lease.Groups)
+	for _, g := range lease.Groups {
+		if slices.Contains(groups, g.ID()) {
+			rest--
+		}
+	}
+	if shorter && rest == 0 {
+		s.answer(t, nil, fmt.Errorf("%w: admission %d of rollout %d has %d groups, and all are to be discarded without others in their place; let it be refilled, or roll it back", leases.ErrRefused, admission, lease.Rollout, len(lease.Groups)))
+		return
+	}
 	for _, g := range lease.Groups {
 		if slices.Contains(groups, g.ID()) {
 			s.releaseGroup(g)
@@ -266,7 +276,8 @@ func (s *Scheduler) DiscardGroups(t Ticket, admission uint64, groups []int64, re
 	}
 	s.must(s.ledger.DiscardLeased(lease, groups, reason))
 	need := s.cfg.BatchGroups - len(lease.Groups)
-	if need == 0 {
+	lease.Short = lease.Short || shorter && need > 0
+	if need == 0 || shorter {
 		s.answer(t, s.leaseAnswer(lease), nil)
 	} else {
 		s.takes = append([]*take{{tickets: []Ticket{t}, session: lease.Holder, rollout: lease.Rollout, need: need, refill: lease}}, s.takes...)

@@ -18,8 +18,7 @@ func (s *Scheduler) takeFinal(t *take, groups []*leases.Group, short bool) Lease
 	out := Lease{Rollout: t.rollout, Timeline: s.ledger.Timeline(), Short: short, Announced: announced, Final: true}
 	for _, g := range groups {
 		out.Groups = append(out.Groups, s.leased(g))
-		oldest, _, _ := g.Versions()
-		s.consumed(announced - oldest)
+		s.consumed(g, announced)
 		s.unhold(g)
 	}
 	sortLeased(out.Groups)

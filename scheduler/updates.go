@@ -241,6 +241,7 @@ func (s *Scheduler) announce(u *update, digest []byte) {
 		}
 		s.log(Info, "announced", "version", u.version, "confirmed", len(report.Confirmed), "unconfirmed", len(report.Unconfirmed))
 		s.emit(Announced{Version: u.version})
+		s.wakeFirst()
 		s.finishRecord(u)
 	}})
 }

@@ -47,8 +47,8 @@ func (s *Scheduler) Verify() error {
 	if allStuck != s.running.stuck {
 		return fmt.Errorf("scheduler: %d samples are stuck, recounted %d", s.running.stuck, allStuck)
 	}
-	if n := int64(len(s.rests.due)); n != s.ledger.Resting() {
-		return fmt.Errorf("scheduler: %d groups rest, %d of them have a time to wake", s.ledger.Resting(), n)
+	if n := int64(len(s.rests.due) + len(s.lastChance)); n != s.ledger.Resting() {
+		return fmt.Errorf("scheduler: %d groups rest, %d of them have something to wake them", s.ledger.Resting(), n)
 	}
 	if n := s.ledger.Count(leases.Executing); n != int64(live) {
 		return fmt.Errorf("scheduler: %d groups are EXECUTING, %d executions have one", n, live)
@@ -74,6 +74,14 @@ func (s *Scheduler) Verify() error {
 	}
 	if n := s.ledger.Count(leases.Completed); n != int64(s.buffer.n) || n != int64(len(s.buffer.stalest.groups)) {
 		return fmt.Errorf("scheduler: %d groups are COMPLETED, the buffer has %d", n, s.buffer.n)
+	}
+	versions := int64(0)
+	for g := s.buffer.first; g != nil; g = g.Order.Next {
+		oldest, _, _ := g.Versions()
+		versions += oldest
+	}
+	if versions != s.buffer.versions {
+		return fmt.Errorf("scheduler: the versions of the buffered groups are counted as %d, recounted %d", s.buffer.versions, versions)
 	}
 	return s.verifyBounds(dispatched)
 }

@@ -65,7 +65,7 @@ func (w *world) config() Config {
 		GroupSize: n(1, 4, "group_size"), BatchGroups: n(1, 4, "batch_groups"), Prefetch: n(-1, 1, "prefetch"),
 		Policy: Policy{
 			Submission: Submission(n(0, 1, "submission")), Order: Order(n(0, 3, "order")), Window: int64(n(0, 9, "window")), Last: Last(n(0, 1, "last_batch")), Stale: Stale(n(0, 1, "stale")),
-			Full: Full(n(0, 1, "full")), MaxStaleness: int64(n(-1, 2, "max_staleness")), MaxAttempts: n(1, 3, "max_attempts"), MaxFailed: 1 << 20,
+			Full: Full(n(0, 1, "full")), MaxStaleness: int64(n(-1, 2, "max_staleness")), MaxAttempts: n(1, 3, "max_attempts"), MaxRequeues: n(1, 3, "max_requeues"), MaxFailed: 1 << 20,
 		},
 		Owner: 1, Verify: true,
 	}

@@ -74,7 +74,9 @@ func (w *world) answered(lease Lease) Lease {
 func (j *job) discard() {
 	group := j.lease.Groups[j.w.pick(len(j.lease.Groups), "discarded")].Receipt.Group
 	admission := j.lease.Admission
-	j.ask("discard", func(t Ticket) { j.w.s.DiscardGroups(t, admission, []int64{group}, "filtered") }, func(v any, err error) {
+	j.ask("discard", func(t Ticket) {
+		j.w.s.DiscardGroups(t, admission, []int64{group}, "filtered", j.w.pick(2, "shorter") == 0)
+	}, func(v any, err error) {
 		if err != nil {
 			j.next = func() { j.giveUp("discard failed") }
 			return

@@ -78,6 +78,7 @@ func (s *Scheduler) adopt(m *member, h Held) *running {
 	if err == nil {
 		s.stats.Adopted++
 		delete(s.rests.due, g.ID())
+		delete(s.lastChance, g.ID())
 		r := s.ledger.Receipt(g)
 		if r != h.Receipt {
 			s.emit(Carried{Session: m.session, Receipts: []leases.Receipt{r}})

@@ -42,6 +42,7 @@ func schedulerConfig(own *wire.Own, table *arrowio.Segment, session uint64) (sch
 			Stale:        pick(&words, "stale", c.GetStale(), map[string]scheduler.Stale{"requeue": scheduler.StaleRequeue, "drop": scheduler.StaleDrop}),
 			Full:         pick(&words, "full", c.GetFull(), map[string]scheduler.Full{"block": scheduler.FullBlock, "evict": scheduler.FullEvict}),
 			MaxAttempts:  int(c.GetMaxAttempts()),
+			MaxRequeues:  int(c.GetMaxRequeues()),
 			MaxFailed:    maxFailed(c.GetMaxFailed(), source.Len),
 			RefuseRewind: pick(&words, "rewind", c.GetRewind(), map[string]bool{"allow": false, "refuse": true}),
 		},

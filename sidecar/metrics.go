@@ -1,6 +1,8 @@
 package sidecar
 
 import (
+	"math"
+	"strconv"
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -50,6 +52,20 @@ func (c runCollector) Collect(out chan<- prometheus.Metric) {
 	put(prometheus.GaugeValue, "waiting_for_bytes", "Producers that wait until their host has room.", float64(s.GetWaitingForBytes()))
 	put(prometheus.CounterValue, "overdrawn_total", "Groups that went beyond the byte bound because somebody waited for them, in this life of the owner.", float64(s.GetOverdrawn()))
 	put(prometheus.CounterValue, "interrupted_executions_total", "Executions lost with their worker or to their deadline, in this life of the owner.", float64(s.GetInterrupted()))
+	lengths := func(name, help string, counts []int64) {
+		buckets, total := map[float64]uint64{}, uint64(0)
+		for i, n := range counts {
+			total += uint64(n)
+			buckets[float64(uint64(1)<<i-1)] = total
+		}
+		desc := prometheus.NewDesc("outrider_"+name, help, nil, prometheus.Labels{"run": c.run})
+		out <- prometheus.MustNewConstHistogram(desc, total, math.NaN(), buckets)
+	}
+	lengths("sampled_group_tokens", "Tokens of the groups that were generated, in this life of the owner.", s.GetSampledTokens())
+	lengths("trained_group_tokens", "Tokens of the groups that were trained, in this life of the owner.", s.GetTrainedTokens())
+	for times, groups := range s.GetStaleRequeues() {
+		put(prometheus.CounterValue, "stale_requeues_groups_total", "Groups, trained or given up, by how often they had been too stale; 5: that often or more.", float64(groups), "times", strconv.Itoa(times))
+	}
 	bound := func(name string, used, limit int64) {
 		put(prometheus.GaugeValue, "bound_used", "What a bound counts.", float64(used), "bound", name)
 		put(prometheus.GaugeValue, "bound_limit", "The bound; 0: none.", float64(limit), "bound", name)

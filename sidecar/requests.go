@@ -62,7 +62,7 @@ func (o *owner) event(a *attached, frame *wire.Frame) {
 		}
 		reply(nil, nil)
 	case *wire.Frame_DiscardGroups:
-		s.DiscardGroups(o.ticket(answering(reply, o.leased)), body.DiscardGroups.GetAdmission(), body.DiscardGroups.GetGroups(), body.DiscardGroups.GetReason())
+		s.DiscardGroups(o.ticket(answering(reply, o.leased)), body.DiscardGroups.GetAdmission(), body.DiscardGroups.GetGroups(), body.DiscardGroups.GetReason(), body.DiscardGroups.GetShorter())
 	case *wire.Frame_Publish:
 		reply(o.publish(body.Publish))
 	case *wire.Frame_Admit:
@@ -105,7 +105,13 @@ func (o *owner) event(a *attached, frame *wire.Frame) {
 			reply(&wire.Frame{Body: &wire.Frame_Rewound{Rewound: &wire.Rewound{Rollout: report.Rollout, Groups: report.Replay, Version: report.Version}}}, err)
 		}), body.Rewind.GetRollout())
 	case *wire.Frame_GetStats:
-		answer := func() { reply(&wire.Frame{Body: &wire.Frame_Stats_{Stats_: o.stats()}}, nil) }
+		answer := func() {
+			stats := o.stats()
+			if body.GetStats.GetStep() {
+				stats.Step = fromStep(s.Step())
+			}
+			reply(&wire.Frame{Body: &wire.Frame_Stats_{Stats_: stats}}, nil)
+		}
 		if body.GetStats.GetReady() && s.Stats().Timeline.Number == 0 {
 			o.readies = append(o.readies, answer)
 			return

@@ -23,6 +23,7 @@ func (o *owner) stats() *wire.Stats {
 		StalenessMax: s.StalenessMax, Rewinds: s.Rewinds, ResidentBytes: residentBytes(), Ownership: "leases",
 		Unconfirmed: int64(s.Unconfirmed), Recovering: s.Recovering, Cursor: s.Cursor, Replay: s.Replay, Stuck: s.Stuck, Resting: s.Resting, Interrupted: s.Interrupted, WaitsFor: s.WaitsFor, Members: o.memberStats(),
 		WaitingForBytes: int64(s.WaitingCredits), Overdrawn: s.Overdrawn,
+		SampledTokens: trim(s.SampledTokens[:]), TrainedTokens: trim(s.TrainedTokens[:]), StaleRequeues: trim(s.StaleRequeues[:]),
 	}
 	if s.Unowned {
 		out.Ownership = "none"
@@ -31,6 +32,24 @@ func (o *owner) stats() *wire.Stats {
 		out.StalenessMean = float64(s.StalenessSum) / float64(s.StalenessCount)
 	}
 	return out
+}
+
+// trim leaves the empty end of a histogram out.
+func trim(counts []int64) []int64 {
+	n := len(counts)
+	for n > 0 && counts[n-1] == 0 {
+		n--
+	}
+	return counts[:n]
+}
+
+func fromStep(s scheduler.Step) *wire.StepStats {
+	mean := func(sum, n int64) float64 { return float64(sum) / float64(max(n, 1)) }
+	return &wire.StepStats{
+		Consumed: s.Consumed, ConsumedStalenessMean: mean(s.StalenessSum, s.Consumed), ConsumedStalenessMax: s.StalenessMax,
+		EvictedFull: s.EvictedFull, EvictedStale: s.EvictedStale, Requeued: s.Requeued,
+		Buffered: s.Buffered, BufferedStalenessMean: mean(s.BufferedSum, s.Buffered), BufferedStalenessMax: s.BufferedMax,
+	}
 }
 
 func fromBooks(b leases.Books, s scheduler.Stats) *wire.Books {

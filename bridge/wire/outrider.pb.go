@@ -2056,6 +2056,7 @@ type Config struct {
 	BatchesPerUpdate uint32  `protobuf:"varint,20,opt,name=batches_per_update,json=batchesPerUpdate,proto3" json:"batches_per_update,omitempty"` // 0: 1
 	LastBatch        string  `protobuf:"bytes,21,opt,name=last_batch,json=lastBatch,proto3" json:"last_batch,omitempty"`                         // "short", "drop"; empty: "short"
 	Times            *Times  `protobuf:"bytes,60,opt,name=times,proto3" json:"times,omitempty"`
+	MaxRequeues      uint32  `protobuf:"varint,140,opt,name=max_requeues,json=maxRequeues,proto3" json:"max_requeues,omitempty"` // times that a group is generated again because it was too stale; 0: 3
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
@@ -2242,6 +2243,13 @@ func (x *Config) GetTimes() *Times {
 		return x.Times
 	}
 	return nil
+}
+
+func (x *Config) GetMaxRequeues() uint32 {
+	if x != nil {
+		return x.MaxRequeues
+	}
+	return 0
 }
 
 // Limits that only the clock can reach, in ms. 0: the default, -1: none.
@@ -5502,6 +5510,7 @@ type DiscardGroups struct {
 	Admission     uint64                 `protobuf:"varint,1,opt,name=admission,proto3" json:"admission,omitempty"`
 	Groups        []int64                `protobuf:"varint,2,rep,packed,name=groups,proto3" json:"groups,omitempty"`
 	Reason        string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	Shorter       bool                   `protobuf:"varint,140,opt,name=shorter,proto3" json:"shorter,omitempty"` // the lease gets no others in their place
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5555,6 +5564,13 @@ func (x *DiscardGroups) GetReason() string {
 		return x.Reason
 	}
 	return ""
+}
+
+func (x *DiscardGroups) GetShorter() bool {
+	if x != nil {
+		return x.Shorter
+	}
+	return false
 }
 
 type Entry struct {
@@ -6015,7 +6031,9 @@ func (x *Rewound) GetVersion() int64 {
 type GetStats struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Wait until the owner knows its base.
-	Ready         bool `protobuf:"varint,1,opt,name=ready,proto3" json:"ready,omitempty"`
+	Ready bool `protobuf:"varint,1,opt,name=ready,proto3" json:"ready,omitempty"`
+	// Also the step statistics; their counters start again.
+	Step          bool `protobuf:"varint,140,opt,name=step,proto3" json:"step,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -6053,6 +6071,13 @@ func (*GetStats) Descriptor() ([]byte, []int) {
 func (x *GetStats) GetReady() bool {
 	if x != nil {
 		return x.Ready
+	}
+	return false
+}
+
+func (x *GetStats) GetStep() bool {
+	if x != nil {
+		return x.Step
 	}
 	return false
 }
@@ -6239,8 +6264,14 @@ type Stats struct {
 	Resting          int64                  `protobuf:"varint,61,opt,name=resting,proto3" json:"resting,omitempty"`                                          // groups that wait before they go out again
 	Interrupted      int64                  `protobuf:"varint,62,opt,name=interrupted,proto3" json:"interrupted,omitempty"`                                  // executions lost with their worker or to their deadline
 	WaitsFor         string                 `protobuf:"bytes,30,opt,name=waits_for,json=waitsFor,proto3" json:"waits_for,omitempty"`                         // what the first waiting take lacks, when nothing that runs will bring it
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// Histograms of this life of the owner. Element i counts groups of less than 2^i tokens that are in no element before.
+	SampledTokens []int64 `protobuf:"varint,140,rep,packed,name=sampled_tokens,json=sampledTokens,proto3" json:"sampled_tokens,omitempty"`
+	TrainedTokens []int64 `protobuf:"varint,141,rep,packed,name=trained_tokens,json=trainedTokens,proto3" json:"trained_tokens,omitempty"`
+	// Element i counts groups that were settled after they had been too stale i times; the last one that or more.
+	StaleRequeues []int64    `protobuf:"varint,142,rep,packed,name=stale_requeues,json=staleRequeues,proto3" json:"stale_requeues,omitempty"`
+	Step          *StepStats `protobuf:"bytes,143,opt,name=step,proto3" json:"step,omitempty"` // when it was asked for
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Stats) Reset() {
@@ -6518,6 +6549,143 @@ func (x *Stats) GetWaitsFor() string {
 	return ""
 }
 
+func (x *Stats) GetSampledTokens() []int64 {
+	if x != nil {
+		return x.SampledTokens
+	}
+	return nil
+}
+
+func (x *Stats) GetTrainedTokens() []int64 {
+	if x != nil {
+		return x.TrainedTokens
+	}
+	return nil
+}
+
+func (x *Stats) GetStaleRequeues() []int64 {
+	if x != nil {
+		return x.StaleRequeues
+	}
+	return nil
+}
+
+func (x *Stats) GetStep() *StepStats {
+	if x != nil {
+		return x.Step
+	}
+	return nil
+}
+
+// What happened since step statistics were asked for the last time, and what is buffered.
+type StepStats struct {
+	state                 protoimpl.MessageState `protogen:"open.v1"`
+	Consumed              int64                  `protobuf:"varint,140,opt,name=consumed,proto3" json:"consumed,omitempty"`                                                           // groups
+	ConsumedStalenessMean float64                `protobuf:"fixed64,141,opt,name=consumed_staleness_mean,json=consumedStalenessMean,proto3" json:"consumed_staleness_mean,omitempty"` // versions
+	ConsumedStalenessMax  int64                  `protobuf:"varint,142,opt,name=consumed_staleness_max,json=consumedStalenessMax,proto3" json:"consumed_staleness_max,omitempty"`
+	EvictedFull           int64                  `protobuf:"varint,143,opt,name=evicted_full,json=evictedFull,proto3" json:"evicted_full,omitempty"`    // groups that gave way in a full buffer
+	EvictedStale          int64                  `protobuf:"varint,144,opt,name=evicted_stale,json=evictedStale,proto3" json:"evicted_stale,omitempty"` // groups that were beyond max_staleness
+	Requeued              int64                  `protobuf:"varint,145,opt,name=requeued,proto3" json:"requeued,omitempty"`
+	Buffered              int64                  `protobuf:"varint,146,opt,name=buffered,proto3" json:"buffered,omitempty"` // groups
+	BufferedStalenessMean float64                `protobuf:"fixed64,147,opt,name=buffered_staleness_mean,json=bufferedStalenessMean,proto3" json:"buffered_staleness_mean,omitempty"`
+	BufferedStalenessMax  int64                  `protobuf:"varint,148,opt,name=buffered_staleness_max,json=bufferedStalenessMax,proto3" json:"buffered_staleness_max,omitempty"`
+	unknownFields         protoimpl.UnknownFields
+	sizeCache             protoimpl.SizeCache
+}
+
+func (x *StepStats) Reset() {
+	*x = StepStats{}
+	mi := &file_outrider_proto_msgTypes[81]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StepStats) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StepStats) ProtoMessage() {}
+
+func (x *StepStats) ProtoReflect() protoreflect.Message {
+	mi := &file_outrider_proto_msgTypes[81]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StepStats.ProtoReflect.Descriptor instead.
+func (*StepStats) Descriptor() ([]byte, []int) {
+	return file_outrider_proto_rawDescGZIP(), []int{81}
+}
+
+func (x *StepStats) GetConsumed() int64 {
+	if x != nil {
+		return x.Consumed
+	}
+	return 0
+}
+
+func (x *StepStats) GetConsumedStalenessMean() float64 {
+	if x != nil {
+		return x.ConsumedStalenessMean
+	}
+	return 0
+}
+
+func (x *StepStats) GetConsumedStalenessMax() int64 {
+	if x != nil {
+		return x.ConsumedStalenessMax
+	}
+	return 0
+}
+
+func (x *StepStats) GetEvictedFull() int64 {
+	if x != nil {
+		return x.EvictedFull
+	}
+	return 0
+}
+
+func (x *StepStats) GetEvictedStale() int64 {
+	if x != nil {
+		return x.EvictedStale
+	}
+	return 0
+}
+
+func (x *StepStats) GetRequeued() int64 {
+	if x != nil {
+		return x.Requeued
+	}
+	return 0
+}
+
+func (x *StepStats) GetBuffered() int64 {
+	if x != nil {
+		return x.Buffered
+	}
+	return 0
+}
+
+func (x *StepStats) GetBufferedStalenessMean() float64 {
+	if x != nil {
+		return x.BufferedStalenessMean
+	}
+	return 0
+}
+
+func (x *StepStats) GetBufferedStalenessMax() int64 {
+	if x != nil {
+		return x.BufferedStalenessMax
+	}
+	return 0
+}
+
 type MemberStats struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	Name             string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -6534,7 +6702,7 @@ type MemberStats struct {
 
 func (x *MemberStats) Reset() {
 	*x = MemberStats{}
-	mi := &file_outrider_proto_msgTypes[81]
+	mi := &file_outrider_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6546,7 +6714,7 @@ func (x *MemberStats) String() string {
 func (*MemberStats) ProtoMessage() {}
 
 func (x *MemberStats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[81]
+	mi := &file_outrider_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6559,7 +6727,7 @@ func (x *MemberStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberStats.ProtoReflect.Descriptor instead.
 func (*MemberStats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{81}
+	return file_outrider_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *MemberStats) GetName() string {
@@ -6627,7 +6795,7 @@ type GetMetrics struct {
 
 func (x *GetMetrics) Reset() {
 	*x = GetMetrics{}
-	mi := &file_outrider_proto_msgTypes[82]
+	mi := &file_outrider_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6639,7 +6807,7 @@ func (x *GetMetrics) String() string {
 func (*GetMetrics) ProtoMessage() {}
 
 func (x *GetMetrics) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[82]
+	mi := &file_outrider_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6652,7 +6820,7 @@ func (x *GetMetrics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetMetrics.ProtoReflect.Descriptor instead.
 func (*GetMetrics) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{82}
+	return file_outrider_proto_rawDescGZIP(), []int{83}
 }
 
 type Metrics struct {
@@ -6664,7 +6832,7 @@ type Metrics struct {
 
 func (x *Metrics) Reset() {
 	*x = Metrics{}
-	mi := &file_outrider_proto_msgTypes[83]
+	mi := &file_outrider_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6676,7 +6844,7 @@ func (x *Metrics) String() string {
 func (*Metrics) ProtoMessage() {}
 
 func (x *Metrics) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[83]
+	mi := &file_outrider_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6689,7 +6857,7 @@ func (x *Metrics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Metrics.ProtoReflect.Descriptor instead.
 func (*Metrics) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{83}
+	return file_outrider_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *Metrics) GetText() string {
@@ -6708,7 +6876,7 @@ type Close struct {
 
 func (x *Close) Reset() {
 	*x = Close{}
-	mi := &file_outrider_proto_msgTypes[84]
+	mi := &file_outrider_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6720,7 +6888,7 @@ func (x *Close) String() string {
 func (*Close) ProtoMessage() {}
 
 func (x *Close) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[84]
+	mi := &file_outrider_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6733,7 +6901,7 @@ func (x *Close) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Close.ProtoReflect.Descriptor instead.
 func (*Close) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{84}
+	return file_outrider_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *Close) GetForce() bool {
@@ -6753,7 +6921,7 @@ type Closed struct {
 
 func (x *Closed) Reset() {
 	*x = Closed{}
-	mi := &file_outrider_proto_msgTypes[85]
+	mi := &file_outrider_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6765,7 +6933,7 @@ func (x *Closed) String() string {
 func (*Closed) ProtoMessage() {}
 
 func (x *Closed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[85]
+	mi := &file_outrider_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6778,7 +6946,7 @@ func (x *Closed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Closed.ProtoReflect.Descriptor instead.
 func (*Closed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{85}
+	return file_outrider_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *Closed) GetStats() *Stats {
@@ -6804,7 +6972,7 @@ type Hold struct {
 
 func (x *Hold) Reset() {
 	*x = Hold{}
-	mi := &file_outrider_proto_msgTypes[86]
+	mi := &file_outrider_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6816,7 +6984,7 @@ func (x *Hold) String() string {
 func (*Hold) ProtoMessage() {}
 
 func (x *Hold) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[86]
+	mi := &file_outrider_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6829,7 +6997,7 @@ func (x *Hold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hold.ProtoReflect.Descriptor instead.
 func (*Hold) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{86}
+	return file_outrider_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *Hold) GetReason() string {
@@ -6848,7 +7016,7 @@ type HoldGranted struct {
 
 func (x *HoldGranted) Reset() {
 	*x = HoldGranted{}
-	mi := &file_outrider_proto_msgTypes[87]
+	mi := &file_outrider_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6860,7 +7028,7 @@ func (x *HoldGranted) String() string {
 func (*HoldGranted) ProtoMessage() {}
 
 func (x *HoldGranted) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[87]
+	mi := &file_outrider_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6873,7 +7041,7 @@ func (x *HoldGranted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldGranted.ProtoReflect.Descriptor instead.
 func (*HoldGranted) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{87}
+	return file_outrider_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *HoldGranted) GetHold() uint64 {
@@ -6892,7 +7060,7 @@ type AwaitFrontier struct {
 
 func (x *AwaitFrontier) Reset() {
 	*x = AwaitFrontier{}
-	mi := &file_outrider_proto_msgTypes[88]
+	mi := &file_outrider_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6904,7 +7072,7 @@ func (x *AwaitFrontier) String() string {
 func (*AwaitFrontier) ProtoMessage() {}
 
 func (x *AwaitFrontier) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[88]
+	mi := &file_outrider_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6917,7 +7085,7 @@ func (x *AwaitFrontier) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AwaitFrontier.ProtoReflect.Descriptor instead.
 func (*AwaitFrontier) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{88}
+	return file_outrider_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *AwaitFrontier) GetHold() uint64 {
@@ -6936,7 +7104,7 @@ type ReleaseHold struct {
 
 func (x *ReleaseHold) Reset() {
 	*x = ReleaseHold{}
-	mi := &file_outrider_proto_msgTypes[89]
+	mi := &file_outrider_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6948,7 +7116,7 @@ func (x *ReleaseHold) String() string {
 func (*ReleaseHold) ProtoMessage() {}
 
 func (x *ReleaseHold) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[89]
+	mi := &file_outrider_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6961,7 +7129,7 @@ func (x *ReleaseHold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseHold.ProtoReflect.Descriptor instead.
 func (*ReleaseHold) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{89}
+	return file_outrider_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *ReleaseHold) GetHold() uint64 {
@@ -6982,7 +7150,7 @@ type BeginUpdate struct {
 
 func (x *BeginUpdate) Reset() {
 	*x = BeginUpdate{}
-	mi := &file_outrider_proto_msgTypes[90]
+	mi := &file_outrider_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6994,7 +7162,7 @@ func (x *BeginUpdate) String() string {
 func (*BeginUpdate) ProtoMessage() {}
 
 func (x *BeginUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[90]
+	mi := &file_outrider_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7007,7 +7175,7 @@ func (x *BeginUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginUpdate.ProtoReflect.Descriptor instead.
 func (*BeginUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{90}
+	return file_outrider_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *BeginUpdate) GetVersion() int64 {
@@ -7045,7 +7213,7 @@ type EngineState struct {
 
 func (x *EngineState) Reset() {
 	*x = EngineState{}
-	mi := &file_outrider_proto_msgTypes[91]
+	mi := &file_outrider_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7057,7 +7225,7 @@ func (x *EngineState) String() string {
 func (*EngineState) ProtoMessage() {}
 
 func (x *EngineState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[91]
+	mi := &file_outrider_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7070,7 +7238,7 @@ func (x *EngineState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EngineState.ProtoReflect.Descriptor instead.
 func (*EngineState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{91}
+	return file_outrider_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *EngineState) GetSession() uint64 {
@@ -7130,7 +7298,7 @@ type UpdateState struct {
 
 func (x *UpdateState) Reset() {
 	*x = UpdateState{}
-	mi := &file_outrider_proto_msgTypes[92]
+	mi := &file_outrider_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7142,7 +7310,7 @@ func (x *UpdateState) String() string {
 func (*UpdateState) ProtoMessage() {}
 
 func (x *UpdateState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[92]
+	mi := &file_outrider_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7155,7 +7323,7 @@ func (x *UpdateState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateState.ProtoReflect.Descriptor instead.
 func (*UpdateState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{92}
+	return file_outrider_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *UpdateState) GetHold() uint64 {
@@ -7216,7 +7384,7 @@ type GetUpdate struct {
 
 func (x *GetUpdate) Reset() {
 	*x = GetUpdate{}
-	mi := &file_outrider_proto_msgTypes[93]
+	mi := &file_outrider_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7228,7 +7396,7 @@ func (x *GetUpdate) String() string {
 func (*GetUpdate) ProtoMessage() {}
 
 func (x *GetUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[93]
+	mi := &file_outrider_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7241,7 +7409,7 @@ func (x *GetUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetUpdate.ProtoReflect.Descriptor instead.
 func (*GetUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{93}
+	return file_outrider_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *GetUpdate) GetHold() uint64 {
@@ -7262,7 +7430,7 @@ type RecordUpdate struct {
 
 func (x *RecordUpdate) Reset() {
 	*x = RecordUpdate{}
-	mi := &file_outrider_proto_msgTypes[94]
+	mi := &file_outrider_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7274,7 +7442,7 @@ func (x *RecordUpdate) String() string {
 func (*RecordUpdate) ProtoMessage() {}
 
 func (x *RecordUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[94]
+	mi := &file_outrider_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7287,7 +7455,7 @@ func (x *RecordUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordUpdate.ProtoReflect.Descriptor instead.
 func (*RecordUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{94}
+	return file_outrider_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *RecordUpdate) GetHold() uint64 {
@@ -7314,7 +7482,7 @@ type UndoUpdate struct {
 
 func (x *UndoUpdate) Reset() {
 	*x = UndoUpdate{}
-	mi := &file_outrider_proto_msgTypes[95]
+	mi := &file_outrider_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7326,7 +7494,7 @@ func (x *UndoUpdate) String() string {
 func (*UndoUpdate) ProtoMessage() {}
 
 func (x *UndoUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[95]
+	mi := &file_outrider_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7339,7 +7507,7 @@ func (x *UndoUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoUpdate.ProtoReflect.Descriptor instead.
 func (*UndoUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{95}
+	return file_outrider_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *UndoUpdate) GetHold() uint64 {
@@ -7486,7 +7654,7 @@ const file_outrider_proto_rawDesc = "" +
 	"\x06config\x18\x02 \x01(\v2\x13.outrider.v1.ConfigR\x06config\x12\x14\n" +
 	"\x05state\x18\x03 \x01(\fR\x05state\x12\x18\n" +
 	"\arecover\x18\x04 \x01(\bR\arecover\x12\x0e\n" +
-	"\x02ip\x18\x05 \x01(\tR\x02ip\"\xab\x05\n" +
+	"\x02ip\x18\x05 \x01(\tR\x02ip\"\xcf\x05\n" +
 	"\x06Config\x12+\n" +
 	"\x06source\x18\x01 \x01(\v2\x13.outrider.v1.SourceR\x06source\x12\x1d\n" +
 	"\n" +
@@ -7515,7 +7683,8 @@ const file_outrider_proto_rawDesc = "" +
 	"\x12batches_per_update\x18\x14 \x01(\rR\x10batchesPerUpdate\x12\x1d\n" +
 	"\n" +
 	"last_batch\x18\x15 \x01(\tR\tlastBatch\x12(\n" +
-	"\x05times\x18< \x01(\v2\x12.outrider.v1.TimesR\x05times\"\xc8\x01\n" +
+	"\x05times\x18< \x01(\v2\x12.outrider.v1.TimesR\x05times\x12\"\n" +
+	"\fmax_requeues\x18\x8c\x01 \x01(\rR\vmaxRequeues\"\xc8\x01\n" +
 	"\x05Times\x12-\n" +
 	"\x12execution_deadline\x18\x01 \x01(\x03R\x11executionDeadline\x12!\n" +
 	"\fcancel_grace\x18\x02 \x01(\x03R\vcancelGrace\x12%\n" +
@@ -7770,11 +7939,12 @@ const file_outrider_proto_rawDesc = "" +
 	"\tadmission\x18\x01 \x01(\x04R\tadmission\x12\x16\n" +
 	"\x06status\x18\x02 \x01(\tR\x06status\x12\x18\n" +
 	"\arollout\x18\x03 \x01(\x03R\arollout\x12\x16\n" +
-	"\x06reason\x18\x04 \x01(\tR\x06reason\"a\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\"|\n" +
 	"\rDiscardGroups\x12\x1c\n" +
 	"\tadmission\x18\x01 \x01(\x04R\tadmission\x12\x1a\n" +
 	"\x06groups\x18\x02 \x03(\x03B\x02\x10\x01R\x06groups\x12\x16\n" +
-	"\x06reason\x18\x03 \x01(\tR\x06reason\"1\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x19\n" +
+	"\ashorter\x18\x8c\x01 \x01(\bR\ashorter\"1\n" +
 	"\x05Entry\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\x04R\x05index\x12\x12\n" +
 	"\x04data\x18\x02 \x01(\fR\x04data\"Y\n" +
@@ -7800,9 +7970,10 @@ const file_outrider_proto_rawDesc = "" +
 	"\aRewound\x12\x18\n" +
 	"\arollout\x18\x01 \x01(\x03R\arollout\x12\x16\n" +
 	"\x06groups\x18\x02 \x01(\x03R\x06groups\x12\x18\n" +
-	"\aversion\x18\x03 \x01(\x03R\aversion\" \n" +
+	"\aversion\x18\x03 \x01(\x03R\aversion\"5\n" +
 	"\bGetStats\x12\x14\n" +
-	"\x05ready\x18\x01 \x01(\bR\x05ready\"Q\n" +
+	"\x05ready\x18\x01 \x01(\bR\x05ready\x12\x13\n" +
+	"\x04step\x18\x8c\x01 \x01(\bR\x04step\"Q\n" +
 	"\x05Count\x12\x16\n" +
 	"\x06groups\x18\x01 \x01(\x03R\x06groups\x12\x18\n" +
 	"\asamples\x18\x02 \x01(\x03R\asamples\x12\x16\n" +
@@ -7820,7 +7991,8 @@ const file_outrider_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\v2\x12.outrider.v1.CountR\x05value:\x028\x01\x1a=\n" +
 	"\x0fLiveGroupsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\x96\t\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\xc7\n" +
+	"\n" +
 	"\x05Stats\x12(\n" +
 	"\x05books\x18\x01 \x01(\v2\x12.outrider.v1.BooksR\x05books\x12!\n" +
 	"\fnext_rollout\x18\x02 \x01(\x03R\vnextRollout\x12+\n" +
@@ -7860,7 +8032,21 @@ const file_outrider_proto_rawDesc = "" +
 	"\x05stuck\x18< \x01(\x03R\x05stuck\x12\x18\n" +
 	"\aresting\x18= \x01(\x03R\aresting\x12 \n" +
 	"\vinterrupted\x18> \x01(\x03R\vinterrupted\x12\x1b\n" +
-	"\twaits_for\x18\x1e \x01(\tR\bwaitsFor\"\xe4\x01\n" +
+	"\twaits_for\x18\x1e \x01(\tR\bwaitsFor\x12*\n" +
+	"\x0esampled_tokens\x18\x8c\x01 \x03(\x03B\x02\x10\x01R\rsampledTokens\x12*\n" +
+	"\x0etrained_tokens\x18\x8d\x01 \x03(\x03B\x02\x10\x01R\rtrainedTokens\x12*\n" +
+	"\x0estale_requeues\x18\x8e\x01 \x03(\x03B\x02\x10\x01R\rstaleRequeues\x12+\n" +
+	"\x04step\x18\x8f\x01 \x01(\v2\x16.outrider.v1.StepStatsR\x04step\"\x8c\x03\n" +
+	"\tStepStats\x12\x1b\n" +
+	"\bconsumed\x18\x8c\x01 \x01(\x03R\bconsumed\x127\n" +
+	"\x17consumed_staleness_mean\x18\x8d\x01 \x01(\x01R\x15consumedStalenessMean\x125\n" +
+	"\x16consumed_staleness_max\x18\x8e\x01 \x01(\x03R\x14consumedStalenessMax\x12\"\n" +
+	"\fevicted_full\x18\x8f\x01 \x01(\x03R\vevictedFull\x12$\n" +
+	"\revicted_stale\x18\x90\x01 \x01(\x03R\fevictedStale\x12\x1b\n" +
+	"\brequeued\x18\x91\x01 \x01(\x03R\brequeued\x12\x1b\n" +
+	"\bbuffered\x18\x92\x01 \x01(\x03R\bbuffered\x127\n" +
+	"\x17buffered_staleness_mean\x18\x93\x01 \x01(\x01R\x15bufferedStalenessMean\x125\n" +
+	"\x16buffered_staleness_max\x18\x94\x01 \x01(\x03R\x14bufferedStalenessMax\"\xe4\x01\n" +
 	"\vMemberStats\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04role\x18\x02 \x01(\tR\x04role\x12\x18\n" +
@@ -7929,7 +8115,7 @@ func file_outrider_proto_rawDescGZIP() []byte {
 	return file_outrider_proto_rawDescData
 }
 
-var file_outrider_proto_msgTypes = make([]protoimpl.MessageInfo, 100)
+var file_outrider_proto_msgTypes = make([]protoimpl.MessageInfo, 101)
 var file_outrider_proto_goTypes = []any{
 	(*Frame)(nil),           // 0: outrider.v1.Frame
 	(*Error)(nil),           // 1: outrider.v1.Error
@@ -8012,25 +8198,26 @@ var file_outrider_proto_goTypes = []any{
 	(*Count)(nil),           // 78: outrider.v1.Count
 	(*Books)(nil),           // 79: outrider.v1.Books
 	(*Stats)(nil),           // 80: outrider.v1.Stats
-	(*MemberStats)(nil),     // 81: outrider.v1.MemberStats
-	(*GetMetrics)(nil),      // 82: outrider.v1.GetMetrics
-	(*Metrics)(nil),         // 83: outrider.v1.Metrics
-	(*Close)(nil),           // 84: outrider.v1.Close
-	(*Closed)(nil),          // 85: outrider.v1.Closed
-	(*Hold)(nil),            // 86: outrider.v1.Hold
-	(*HoldGranted)(nil),     // 87: outrider.v1.HoldGranted
-	(*AwaitFrontier)(nil),   // 88: outrider.v1.AwaitFrontier
-	(*ReleaseHold)(nil),     // 89: outrider.v1.ReleaseHold
-	(*BeginUpdate)(nil),     // 90: outrider.v1.BeginUpdate
-	(*EngineState)(nil),     // 91: outrider.v1.EngineState
-	(*UpdateState)(nil),     // 92: outrider.v1.UpdateState
-	(*GetUpdate)(nil),       // 93: outrider.v1.GetUpdate
-	(*RecordUpdate)(nil),    // 94: outrider.v1.RecordUpdate
-	(*UndoUpdate)(nil),      // 95: outrider.v1.UndoUpdate
-	nil,                     // 96: outrider.v1.Publish.RolesEntry
-	nil,                     // 97: outrider.v1.Publication.RolesEntry
-	nil,                     // 98: outrider.v1.Books.DiscardedEntry
-	nil,                     // 99: outrider.v1.Books.LiveGroupsEntry
+	(*StepStats)(nil),       // 81: outrider.v1.StepStats
+	(*MemberStats)(nil),     // 82: outrider.v1.MemberStats
+	(*GetMetrics)(nil),      // 83: outrider.v1.GetMetrics
+	(*Metrics)(nil),         // 84: outrider.v1.Metrics
+	(*Close)(nil),           // 85: outrider.v1.Close
+	(*Closed)(nil),          // 86: outrider.v1.Closed
+	(*Hold)(nil),            // 87: outrider.v1.Hold
+	(*HoldGranted)(nil),     // 88: outrider.v1.HoldGranted
+	(*AwaitFrontier)(nil),   // 89: outrider.v1.AwaitFrontier
+	(*ReleaseHold)(nil),     // 90: outrider.v1.ReleaseHold
+	(*BeginUpdate)(nil),     // 91: outrider.v1.BeginUpdate
+	(*EngineState)(nil),     // 92: outrider.v1.EngineState
+	(*UpdateState)(nil),     // 93: outrider.v1.UpdateState
+	(*GetUpdate)(nil),       // 94: outrider.v1.GetUpdate
+	(*RecordUpdate)(nil),    // 95: outrider.v1.RecordUpdate
+	(*UndoUpdate)(nil),      // 96: outrider.v1.UndoUpdate
+	nil,                     // 97: outrider.v1.Publish.RolesEntry
+	nil,                     // 98: outrider.v1.Publication.RolesEntry
+	nil,                     // 99: outrider.v1.Books.DiscardedEntry
+	nil,                     // 100: outrider.v1.Books.LiveGroupsEntry
 }
 var file_outrider_proto_depIdxs = []int32{
 	1,   // 0: outrider.v1.Frame.error:type_name -> outrider.v1.Error
@@ -8088,19 +8275,19 @@ var file_outrider_proto_depIdxs = []int32{
 	76,  // 52: outrider.v1.Frame.rewound:type_name -> outrider.v1.Rewound
 	77,  // 53: outrider.v1.Frame.get_stats:type_name -> outrider.v1.GetStats
 	80,  // 54: outrider.v1.Frame.stats:type_name -> outrider.v1.Stats
-	84,  // 55: outrider.v1.Frame.close:type_name -> outrider.v1.Close
-	85,  // 56: outrider.v1.Frame.closed:type_name -> outrider.v1.Closed
-	82,  // 57: outrider.v1.Frame.get_metrics:type_name -> outrider.v1.GetMetrics
-	83,  // 58: outrider.v1.Frame.metrics:type_name -> outrider.v1.Metrics
-	86,  // 59: outrider.v1.Frame.hold:type_name -> outrider.v1.Hold
-	87,  // 60: outrider.v1.Frame.hold_granted:type_name -> outrider.v1.HoldGranted
-	88,  // 61: outrider.v1.Frame.await_frontier:type_name -> outrider.v1.AwaitFrontier
-	89,  // 62: outrider.v1.Frame.release_hold:type_name -> outrider.v1.ReleaseHold
-	90,  // 63: outrider.v1.Frame.begin_update:type_name -> outrider.v1.BeginUpdate
-	92,  // 64: outrider.v1.Frame.update_state:type_name -> outrider.v1.UpdateState
-	93,  // 65: outrider.v1.Frame.get_update:type_name -> outrider.v1.GetUpdate
-	94,  // 66: outrider.v1.Frame.record_update:type_name -> outrider.v1.RecordUpdate
-	95,  // 67: outrider.v1.Frame.undo_update:type_name -> outrider.v1.UndoUpdate
+	85,  // 55: outrider.v1.Frame.close:type_name -> outrider.v1.Close
+	86,  // 56: outrider.v1.Frame.closed:type_name -> outrider.v1.Closed
+	83,  // 57: outrider.v1.Frame.get_metrics:type_name -> outrider.v1.GetMetrics
+	84,  // 58: outrider.v1.Frame.metrics:type_name -> outrider.v1.Metrics
+	87,  // 59: outrider.v1.Frame.hold:type_name -> outrider.v1.Hold
+	88,  // 60: outrider.v1.Frame.hold_granted:type_name -> outrider.v1.HoldGranted
+	89,  // 61: outrider.v1.Frame.await_frontier:type_name -> outrider.v1.AwaitFrontier
+	90,  // 62: outrider.v1.Frame.release_hold:type_name -> outrider.v1.ReleaseHold
+	91,  // 63: outrider.v1.Frame.begin_update:type_name -> outrider.v1.BeginUpdate
+	93,  // 64: outrider.v1.Frame.update_state:type_name -> outrider.v1.UpdateState
+	94,  // 65: outrider.v1.Frame.get_update:type_name -> outrider.v1.GetUpdate
+	95,  // 66: outrider.v1.Frame.record_update:type_name -> outrider.v1.RecordUpdate
+	96,  // 67: outrider.v1.Frame.undo_update:type_name -> outrider.v1.UndoUpdate
 	7,   // 68: outrider.v1.Timeline.origin:type_name -> outrider.v1.Term
 	8,   // 69: outrider.v1.Receipt.timeline:type_name -> outrider.v1.Timeline
 	10,  // 70: outrider.v1.Locator.segment:type_name -> outrider.v1.SegmentId
@@ -8151,11 +8338,11 @@ var file_outrider_proto_depIdxs = []int32{
 	12,  // 115: outrider.v1.Lease.endpoints:type_name -> outrider.v1.Endpoint
 	11,  // 116: outrider.v1.Shard.locators:type_name -> outrider.v1.Locator
 	57,  // 117: outrider.v1.Publish.shards:type_name -> outrider.v1.Shard
-	96,  // 118: outrider.v1.Publish.roles:type_name -> outrider.v1.Publish.RolesEntry
+	97,  // 118: outrider.v1.Publish.roles:type_name -> outrider.v1.Publish.RolesEntry
 	8,   // 119: outrider.v1.Publication.timeline:type_name -> outrider.v1.Timeline
 	7,   // 120: outrider.v1.Publication.term:type_name -> outrider.v1.Term
 	57,  // 121: outrider.v1.Publication.shards:type_name -> outrider.v1.Shard
-	97,  // 122: outrider.v1.Publication.roles:type_name -> outrider.v1.Publication.RolesEntry
+	98,  // 122: outrider.v1.Publication.roles:type_name -> outrider.v1.Publication.RolesEntry
 	12,  // 123: outrider.v1.Publication.endpoints:type_name -> outrider.v1.Endpoint
 	59,  // 124: outrider.v1.Admit.publication:type_name -> outrider.v1.Publication
 	10,  // 125: outrider.v1.Admitted.segments:type_name -> outrider.v1.SegmentId
@@ -8165,24 +8352,25 @@ var file_outrider_proto_depIdxs = []int32{
 	68,  // 129: outrider.v1.Append.entry:type_name -> outrider.v1.Entry
 	78,  // 130: outrider.v1.Books.reserved:type_name -> outrider.v1.Count
 	78,  // 131: outrider.v1.Books.acknowledged:type_name -> outrider.v1.Count
-	98,  // 132: outrider.v1.Books.discarded:type_name -> outrider.v1.Books.DiscardedEntry
+	99,  // 132: outrider.v1.Books.discarded:type_name -> outrider.v1.Books.DiscardedEntry
 	78,  // 133: outrider.v1.Books.failed:type_name -> outrider.v1.Count
 	78,  // 134: outrider.v1.Books.live:type_name -> outrider.v1.Count
-	99,  // 135: outrider.v1.Books.live_groups:type_name -> outrider.v1.Books.LiveGroupsEntry
+	100, // 135: outrider.v1.Books.live_groups:type_name -> outrider.v1.Books.LiveGroupsEntry
 	79,  // 136: outrider.v1.Stats.books:type_name -> outrider.v1.Books
 	8,   // 137: outrider.v1.Stats.timeline:type_name -> outrider.v1.Timeline
 	7,   // 138: outrider.v1.Stats.term:type_name -> outrider.v1.Term
-	81,  // 139: outrider.v1.Stats.members:type_name -> outrider.v1.MemberStats
-	80,  // 140: outrider.v1.Closed.stats:type_name -> outrider.v1.Stats
-	91,  // 141: outrider.v1.UpdateState.engines:type_name -> outrider.v1.EngineState
-	78,  // 142: outrider.v1.Books.DiscardedEntry.value:type_name -> outrider.v1.Count
-	0,   // 143: outrider.v1.Owner.Session:input_type -> outrider.v1.Frame
-	0,   // 144: outrider.v1.Owner.Session:output_type -> outrider.v1.Frame
-	144, // [144:145] is the sub-list for method output_type
-	143, // [143:144] is the sub-list for method input_type
-	143, // [143:143] is the sub-list for extension type_name
-	143, // [143:143] is the sub-list for extension extendee
-	0,   // [0:143] is the sub-list for field type_name
+	82,  // 139: outrider.v1.Stats.members:type_name -> outrider.v1.MemberStats
+	81,  // 140: outrider.v1.Stats.step:type_name -> outrider.v1.StepStats
+	80,  // 141: outrider.v1.Closed.stats:type_name -> outrider.v1.Stats
+	92,  // 142: outrider.v1.UpdateState.engines:type_name -> outrider.v1.EngineState
+	78,  // 143: outrider.v1.Books.DiscardedEntry.value:type_name -> outrider.v1.Count
+	0,   // 144: outrider.v1.Owner.Session:input_type -> outrider.v1.Frame
+	0,   // 145: outrider.v1.Owner.Session:output_type -> outrider.v1.Frame
+	145, // [145:146] is the sub-list for method output_type
+	144, // [144:145] is the sub-list for method input_type
+	144, // [144:144] is the sub-list for extension type_name
+	144, // [144:144] is the sub-list for extension extendee
+	0,   // [0:144] is the sub-list for field type_name
 }
 
 func init() { file_outrider_proto_init() }
@@ -8265,7 +8453,7 @@ func file_outrider_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_outrider_proto_rawDesc), len(file_outrider_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   100,
+			NumMessages:   101,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

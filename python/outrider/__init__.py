@@ -35,7 +35,7 @@ from outrider.run import Rewound, Run
 from outrider.sample import Sample
 from outrider.source import Table, table
 from outrider.start import connect, own, start
-from outrider.stats import Books, Bound, Count, MemberStats, Stats
+from outrider.stats import Books, Bound, Count, MemberStats, Stats, StepStats
 from outrider.trainer import Trainer
 from outrider.update import Engine, Members, UpdateReport
 from outrider.work import Work
@@ -79,6 +79,7 @@ __all__ = [
     "Stale",
     "StartError",
     "Stats",
+    "StepStats",
     "Table",
     "Trainer",
     "Unsupported",

@@ -286,7 +286,7 @@ class Own(_message.Message):
     def __init__(self, run: _Optional[_Union[Run, _Mapping]] = ..., config: _Optional[_Union[Config, _Mapping]] = ..., state: _Optional[bytes] = ..., recover: bool = ..., ip: _Optional[str] = ...) -> None: ...
 
 class Config(_message.Message):
-    __slots__ = ["source", "group_size", "batch_groups", "executing", "retained", "completed", "bytes", "submission", "order", "max_staleness", "stale", "full", "max_attempts", "max_failed", "rewind", "ownership", "join_window_ms", "window", "pace", "batches_per_update", "last_batch", "times"]
+    __slots__ = ["source", "group_size", "batch_groups", "executing", "retained", "completed", "bytes", "submission", "order", "max_staleness", "stale", "full", "max_attempts", "max_failed", "rewind", "ownership", "join_window_ms", "window", "pace", "batches_per_update", "last_batch", "times", "max_requeues"]
     SOURCE_FIELD_NUMBER: _ClassVar[int]
     GROUP_SIZE_FIELD_NUMBER: _ClassVar[int]
     BATCH_GROUPS_FIELD_NUMBER: _ClassVar[int]
@@ -309,6 +309,7 @@ class Config(_message.Message):
     BATCHES_PER_UPDATE_FIELD_NUMBER: _ClassVar[int]
     LAST_BATCH_FIELD_NUMBER: _ClassVar[int]
     TIMES_FIELD_NUMBER: _ClassVar[int]
+    MAX_REQUEUES_FIELD_NUMBER: _ClassVar[int]
     source: Source
     group_size: int
     batch_groups: int
@@ -331,7 +332,8 @@ class Config(_message.Message):
     batches_per_update: int
     last_batch: str
     times: Times
-    def __init__(self, source: _Optional[_Union[Source, _Mapping]] = ..., group_size: _Optional[int] = ..., batch_groups: _Optional[int] = ..., executing: _Optional[int] = ..., retained: _Optional[int] = ..., completed: _Optional[int] = ..., bytes: _Optional[int] = ..., submission: _Optional[str] = ..., order: _Optional[str] = ..., max_staleness: _Optional[int] = ..., stale: _Optional[str] = ..., full: _Optional[str] = ..., max_attempts: _Optional[int] = ..., max_failed: _Optional[float] = ..., rewind: _Optional[str] = ..., ownership: _Optional[str] = ..., join_window_ms: _Optional[int] = ..., window: _Optional[int] = ..., pace: bool = ..., batches_per_update: _Optional[int] = ..., last_batch: _Optional[str] = ..., times: _Optional[_Union[Times, _Mapping]] = ...) -> None: ...
+    max_requeues: int
+    def __init__(self, source: _Optional[_Union[Source, _Mapping]] = ..., group_size: _Optional[int] = ..., batch_groups: _Optional[int] = ..., executing: _Optional[int] = ..., retained: _Optional[int] = ..., completed: _Optional[int] = ..., bytes: _Optional[int] = ..., submission: _Optional[str] = ..., order: _Optional[str] = ..., max_staleness: _Optional[int] = ..., stale: _Optional[str] = ..., full: _Optional[str] = ..., max_attempts: _Optional[int] = ..., max_failed: _Optional[float] = ..., rewind: _Optional[str] = ..., ownership: _Optional[str] = ..., join_window_ms: _Optional[int] = ..., window: _Optional[int] = ..., pace: bool = ..., batches_per_update: _Optional[int] = ..., last_batch: _Optional[str] = ..., times: _Optional[_Union[Times, _Mapping]] = ..., max_requeues: _Optional[int] = ...) -> None: ...
 
 class Times(_message.Message):
     __slots__ = ["execution_deadline", "cancel_grace", "start_deadline", "join_timeout", "stall_warning"]
@@ -894,14 +896,16 @@ class Settled(_message.Message):
     def __init__(self, admission: _Optional[int] = ..., status: _Optional[str] = ..., rollout: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class DiscardGroups(_message.Message):
-    __slots__ = ["admission", "groups", "reason"]
+    __slots__ = ["admission", "groups", "reason", "shorter"]
     ADMISSION_FIELD_NUMBER: _ClassVar[int]
     GROUPS_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
+    SHORTER_FIELD_NUMBER: _ClassVar[int]
     admission: int
     groups: _containers.RepeatedScalarFieldContainer[int]
     reason: str
-    def __init__(self, admission: _Optional[int] = ..., groups: _Optional[_Iterable[int]] = ..., reason: _Optional[str] = ...) -> None: ...
+    shorter: bool
+    def __init__(self, admission: _Optional[int] = ..., groups: _Optional[_Iterable[int]] = ..., reason: _Optional[str] = ..., shorter: bool = ...) -> None: ...
 
 class Entry(_message.Message):
     __slots__ = ["index", "data"]
@@ -972,10 +976,12 @@ class Rewound(_message.Message):
     def __init__(self, rollout: _Optional[int] = ..., groups: _Optional[int] = ..., version: _Optional[int] = ...) -> None: ...
 
 class GetStats(_message.Message):
-    __slots__ = ["ready"]
+    __slots__ = ["ready", "step"]
     READY_FIELD_NUMBER: _ClassVar[int]
+    STEP_FIELD_NUMBER: _ClassVar[int]
     ready: bool
-    def __init__(self, ready: bool = ...) -> None: ...
+    step: bool
+    def __init__(self, ready: bool = ..., step: bool = ...) -> None: ...
 
 class Count(_message.Message):
     __slots__ = ["groups", "samples", "tokens"]
@@ -1018,7 +1024,7 @@ class Books(_message.Message):
     def __init__(self, reserved: _Optional[_Union[Count, _Mapping]] = ..., acknowledged: _Optional[_Union[Count, _Mapping]] = ..., discarded: _Optional[_Mapping[str, Count]] = ..., failed: _Optional[_Union[Count, _Mapping]] = ..., live: _Optional[_Union[Count, _Mapping]] = ..., live_groups: _Optional[_Mapping[str, int]] = ...) -> None: ...
 
 class Stats(_message.Message):
-    __slots__ = ["books", "next_rollout", "announced_version", "timeline", "term", "executing", "executing_limit", "retained", "retained_limit", "completed", "completed_limit", "bytes", "bytes_limit", "holds", "workers", "trainers", "requeued", "stale_outcomes", "evicted", "staleness_mean", "staleness_max", "rewinds", "resident_bytes", "ownership", "members", "unconfirmed", "recovering", "cursor", "replay", "waiting_for_bytes", "overdrawn", "stuck", "resting", "interrupted", "waits_for"]
+    __slots__ = ["books", "next_rollout", "announced_version", "timeline", "term", "executing", "executing_limit", "retained", "retained_limit", "completed", "completed_limit", "bytes", "bytes_limit", "holds", "workers", "trainers", "requeued", "stale_outcomes", "evicted", "staleness_mean", "staleness_max", "rewinds", "resident_bytes", "ownership", "members", "unconfirmed", "recovering", "cursor", "replay", "waiting_for_bytes", "overdrawn", "stuck", "resting", "interrupted", "waits_for", "sampled_tokens", "trained_tokens", "stale_requeues", "step"]
     BOOKS_FIELD_NUMBER: _ClassVar[int]
     NEXT_ROLLOUT_FIELD_NUMBER: _ClassVar[int]
     ANNOUNCED_VERSION_FIELD_NUMBER: _ClassVar[int]
@@ -1054,6 +1060,10 @@ class Stats(_message.Message):
     RESTING_FIELD_NUMBER: _ClassVar[int]
     INTERRUPTED_FIELD_NUMBER: _ClassVar[int]
     WAITS_FOR_FIELD_NUMBER: _ClassVar[int]
+    SAMPLED_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    TRAINED_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    STALE_REQUEUES_FIELD_NUMBER: _ClassVar[int]
+    STEP_FIELD_NUMBER: _ClassVar[int]
     books: Books
     next_rollout: int
     announced_version: int
@@ -1089,7 +1099,33 @@ class Stats(_message.Message):
     resting: int
     interrupted: int
     waits_for: str
-    def __init__(self, books: _Optional[_Union[Books, _Mapping]] = ..., next_rollout: _Optional[int] = ..., announced_version: _Optional[int] = ..., timeline: _Optional[_Union[Timeline, _Mapping]] = ..., term: _Optional[_Union[Term, _Mapping]] = ..., executing: _Optional[int] = ..., executing_limit: _Optional[int] = ..., retained: _Optional[int] = ..., retained_limit: _Optional[int] = ..., completed: _Optional[int] = ..., completed_limit: _Optional[int] = ..., bytes: _Optional[int] = ..., bytes_limit: _Optional[int] = ..., holds: _Optional[int] = ..., workers: _Optional[int] = ..., trainers: _Optional[int] = ..., requeued: _Optional[int] = ..., stale_outcomes: _Optional[int] = ..., evicted: _Optional[int] = ..., staleness_mean: _Optional[float] = ..., staleness_max: _Optional[int] = ..., rewinds: _Optional[int] = ..., resident_bytes: _Optional[int] = ..., ownership: _Optional[str] = ..., members: _Optional[_Iterable[_Union[MemberStats, _Mapping]]] = ..., unconfirmed: _Optional[int] = ..., recovering: bool = ..., cursor: _Optional[int] = ..., replay: _Optional[int] = ..., waiting_for_bytes: _Optional[int] = ..., overdrawn: _Optional[int] = ..., stuck: _Optional[int] = ..., resting: _Optional[int] = ..., interrupted: _Optional[int] = ..., waits_for: _Optional[str] = ...) -> None: ...
+    sampled_tokens: _containers.RepeatedScalarFieldContainer[int]
+    trained_tokens: _containers.RepeatedScalarFieldContainer[int]
+    stale_requeues: _containers.RepeatedScalarFieldContainer[int]
+    step: StepStats
+    def __init__(self, books: _Optional[_Union[Books, _Mapping]] = ..., next_rollout: _Optional[int] = ..., announced_version: _Optional[int] = ..., timeline: _Optional[_Union[Timeline, _Mapping]] = ..., term: _Optional[_Union[Term, _Mapping]] = ..., executing: _Optional[int] = ..., executing_limit: _Optional[int] = ..., retained: _Optional[int] = ..., retained_limit: _Optional[int] = ..., completed: _Optional[int] = ..., completed_limit: _Optional[int] = ..., bytes: _Optional[int] = ..., bytes_limit: _Optional[int] = ..., holds: _Optional[int] = ..., workers: _Optional[int] = ..., trainers: _Optional[int] = ..., requeued: _Optional[int] = ..., stale_outcomes: _Optional[int] = ..., evicted: _Optional[int] = ..., staleness_mean: _Optional[float] = ..., staleness_max: _Optional[int] = ..., rewinds: _Optional[int] = ..., resident_bytes: _Optional[int] = ..., ownership: _Optional[str] = ..., members: _Optional[_Iterable[_Union[MemberStats, _Mapping]]] = ..., unconfirmed: _Optional[int] = ..., recovering: bool = ..., cursor: _Optional[int] = ..., replay: _Optional[int] = ..., waiting_for_bytes: _Optional[int] = ..., overdrawn: _Optional[int] = ..., stuck: _Optional[int] = ..., resting: _Optional[int] = ..., interrupted: _Optional[int] = ..., waits_for: _Optional[str] = ..., sampled_tokens: _Optional[_Iterable[int]] = ..., trained_tokens: _Optional[_Iterable[int]] = ..., stale_requeues: _Optional[_Iterable[int]] = ..., step: _Optional[_Union[StepStats, _Mapping]] = ...) -> None: ...
+
+class StepStats(_message.Message):
+    __slots__ = ["consumed", "consumed_staleness_mean", "consumed_staleness_max", "evicted_full", "evicted_stale", "requeued", "buffered", "buffered_staleness_mean", "buffered_staleness_max"]
+    CONSUMED_FIELD_NUMBER: _ClassVar[int]
+    CONSUMED_STALENESS_MEAN_FIELD_NUMBER: _ClassVar[int]
+    CONSUMED_STALENESS_MAX_FIELD_NUMBER: _ClassVar[int]
+    EVICTED_FULL_FIELD_NUMBER: _ClassVar[int]
+    EVICTED_STALE_FIELD_NUMBER: _ClassVar[int]
+    REQUEUED_FIELD_NUMBER: _ClassVar[int]
+    BUFFERED_FIELD_NUMBER: _ClassVar[int]
+    BUFFERED_STALENESS_MEAN_FIELD_NUMBER: _ClassVar[int]
+    BUFFERED_STALENESS_MAX_FIELD_NUMBER: _ClassVar[int]
+    consumed: int
+    consumed_staleness_mean: float
+    consumed_staleness_max: int
+    evicted_full: int
+    evicted_stale: int
+    requeued: int
+    buffered: int
+    buffered_staleness_mean: float
+    buffered_staleness_max: int
+    def __init__(self, consumed: _Optional[int] = ..., consumed_staleness_mean: _Optional[float] = ..., consumed_staleness_max: _Optional[int] = ..., evicted_full: _Optional[int] = ..., evicted_stale: _Optional[int] = ..., requeued: _Optional[int] = ..., buffered: _Optional[int] = ..., buffered_staleness_mean: _Optional[float] = ..., buffered_staleness_max: _Optional[int] = ...) -> None: ...
 
 class MemberStats(_message.Message):
     __slots__ = ["name", "role", "session", "executing", "slots", "confirmed_version", "confirmed", "stuck"]

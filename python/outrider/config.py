@@ -158,6 +158,8 @@ class Policy:
         last_batch: What becomes of the last groups of a finite source when they fill no batch: "short" (a smaller batch, marked) or
             "drop" (discarded and counted).
         max_attempts: Times that a group's own data may fail before it is parked as failed.
+        max_requeues: Times that a group which ends too stale is simply generated anew, with stale="requeue". After that it goes out
+            first when the next version is announced; if it ends too stale even so, it is discarded and counted as "stale".
         max_failed: Share of the source's groups that may be parked before the run ends.
         rewind: Whether a trainer with older weights may take the run back: "allow" or "refuse".
         join_window: Seconds that a restarted owner waits for members to bring what they hold.
@@ -187,6 +189,7 @@ class Policy:
     full: str = "block"
     last_batch: str = "short"
     max_attempts: int = 3
+    max_requeues: int = 3
     max_failed: float = 0.01
     rewind: str = "allow"
     join_window: float = 5.0
@@ -214,6 +217,7 @@ class Policy:
         per_update = count("policy.batches_per_update", self.batches_per_update, 1, (1 << 31) - 1)
         object.__setattr__(self, "batches_per_update", per_update)
         object.__setattr__(self, "max_attempts", count("policy.max_attempts", self.max_attempts, 1, (1 << 32) - 1))
+        object.__setattr__(self, "max_requeues", count("policy.max_requeues", self.max_requeues, 1, 254))
         object.__setattr__(self, "max_failed", real("policy.max_failed", self.max_failed, 0.0, 1.0))
         object.__setattr__(self, "join_window", real("policy.join_window", self.join_window, 0.0, 3600.0))
         for name in _TIMES:
@@ -252,6 +256,7 @@ def to_wire(
         full=policy.full,
         last_batch=policy.last_batch,
         max_attempts=policy.max_attempts,
+        max_requeues=policy.max_requeues,
         max_failed=policy.max_failed,
         rewind=policy.rewind,
         ownership=choice("ownership", ownership, ("leases", "none")),

@@ -144,27 +144,30 @@ class Lease:
         answer = yield Wait(self._member.ask(publish=request))
         return Publication(answer.frame.publication)
 
-    def discard(self, groups: Sequence[int], reason: str) -> None:
-        """Settles groups of this batch as consumed without training; the batch is filled again, or comes back shorter.
+    def discard(self, groups: Sequence[int], reason: str, *, refill: bool = True) -> None:
+        """Settles groups of this batch as consumed without training; before it is published.
 
         Args:
             groups: Group indices, as in `groups[i].group`.
             reason: They are counted under it.
+            refill: Wait until others have taken their places; False: the batch stays smaller and is marked short.
 
         Raises:
             Refused: Already published, or a group that is not in this lease.
         """
-        blocking(self._discard(groups, reason))
+        blocking(self._discard(groups, reason, refill))
 
-    async def discard_async(self, groups: Sequence[int], reason: str) -> None:
+    async def discard_async(self, groups: Sequence[int], reason: str, *, refill: bool = True) -> None:
         """`discard`, awaited."""
-        await awaiting(self._discard(groups, reason))
+        await awaiting(self._discard(groups, reason, refill))
 
-    def _discard(self, groups: Sequence[int], reason: str) -> Steps[None]:
+    def _discard(self, groups: Sequence[int], reason: str, refill: bool) -> Steps[None]:
         indices = [count("groups", group, 0) for group in groups]
         answer = yield Wait(
             self._member.ask(
-                discard_groups=wire.DiscardGroups(admission=self.admission, groups=indices, reason=str(reason))
+                discard_groups=wire.DiscardGroups(
+                    admission=self.admission, groups=indices, reason=str(reason), shorter=not refill
+                )
             )
         )
         if answer.frame.HasField("lease"):

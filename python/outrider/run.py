@@ -283,19 +283,24 @@ class Run:
     def _saved(self, rollout: int) -> Steps[None]:
         yield Wait(self._client().ask(saved=wire.Saved(rollout=count("rollout", rollout, -1))))
 
-    def stats(self) -> Stats:
-        """One look at the run; after `close`, the last one."""
-        return blocking(self._stats())
+    def stats(self, *, step: bool = False) -> Stats:
+        """One look at the run; after `close`, the last one.
 
-    async def stats_async(self) -> Stats:
+        Args:
+            step: Also what happened since this was asked for the last time, as `Stats.step`: ask once per training step.
+                The counters are the run's: whoever asks starts them again.
+        """
+        return blocking(self._stats(step=step))
+
+    async def stats_async(self, *, step: bool = False) -> Stats:
         """`stats`, awaited."""
         await self._join()
-        return await awaiting(self._stats())
+        return await awaiting(self._stats(step=step))
 
-    def _stats(self, ready: bool = False) -> Steps[Stats]:
+    def _stats(self, ready: bool = False, step: bool = False) -> Steps[Stats]:
         if self._final is not None:
             return self._final[0]
-        answer = yield Wait(self._client().ask(get_stats=wire.GetStats(ready=ready)))
+        answer = yield Wait(self._client().ask(get_stats=wire.GetStats(ready=ready, step=step)))
         return _stats.from_wire(answer.frame.stats)
 
     def metrics(self) -> str:

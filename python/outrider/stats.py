@@ -98,6 +98,33 @@ class MemberStats:
 
 
 @dataclass(frozen=True)
+class StepStats:
+    """What happened since step statistics were asked for the last time, and what is buffered.
+
+    Attributes:
+        consumed: Groups acknowledged.
+        consumed_staleness_mean: Versions, over those.
+        consumed_staleness_max: Versions.
+        evicted_full: Groups that gave way in a full buffer.
+        evicted_stale: Groups that were beyond `max_staleness`.
+        requeued: Groups that went back to the source, for whatever reason.
+        buffered: Finished groups that are in no batch.
+        buffered_staleness_mean: Versions, over those.
+        buffered_staleness_max: Versions.
+    """
+
+    consumed: int
+    consumed_staleness_mean: float
+    consumed_staleness_max: int
+    evicted_full: int
+    evicted_stale: int
+    requeued: int
+    buffered: int
+    buffered_staleness_mean: float
+    buffered_staleness_max: int
+
+
+@dataclass(frozen=True)
 class Stats:
     """One look at a run, of one moment.
 
@@ -134,6 +161,12 @@ class Stats:
         interrupted: Executions that were lost with their worker or to their deadline, in this life of the owner.
         waits_for: What the first waiting take lacks when nothing that runs will bring it, for example engines that have not
             confirmed the announced version, or a trainer rank that is not attached; else empty.
+        sampled_tokens: Lengths of the groups that were generated: element i counts groups of less than 2**i tokens that no
+            element before it counts.
+        trained_tokens: The same of those that were acknowledged: where the two differ, long groups are trained less often.
+        stale_requeues: Element i counts groups that came to their end after they had been too stale i times; element 5 that
+            or more.
+        step: Of `run.stats(step=True)`, else None.
     """
 
     books: Books
@@ -167,6 +200,10 @@ class Stats:
     overdrawn: int
     interrupted: int
     waits_for: str
+    sampled_tokens: tuple[int, ...] = ()
+    trained_tokens: tuple[int, ...] = ()
+    stale_requeues: tuple[int, ...] = ()
+    step: StepStats | None = None
 
     def line(self) -> str:
         """All of it in one line, for a live display."""
@@ -202,6 +239,8 @@ def from_wire(stats: Any) -> Stats:
         term=stats.term.number,
         **bounds,
         **{name: getattr(stats, name) for name in _SAME},
+        **{name: tuple(getattr(stats, name)) for name in ("sampled_tokens", "trained_tokens", "stale_requeues")},
+        step=_step(stats.step) if stats.HasField("step") else None,
         members=tuple(
             MemberStats(**{name: getattr(member, name) for name in MemberStats.__dataclass_fields__})
             for member in stats.members
@@ -234,6 +273,10 @@ _SAME = (
     "interrupted",
     "waits_for",
 )
+
+
+def _step(step: Any) -> StepStats:
+    return StepStats(**{name: getattr(step, name) for name in StepStats.__dataclass_fields__})
 
 
 def _count(count: Any) -> Count:

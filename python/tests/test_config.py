@@ -50,6 +50,10 @@ MISTAKES = [
         lambda: outrider.Policy(order="windowed", window=0),
         "outrider: policy.window=0 is out of range; give a whole number, at least 1",
     ),
+    (
+        lambda: outrider.Policy(max_requeues=0),
+        "outrider: policy.max_requeues=0 is out of range; give a whole number, from 1 to 254",
+    ),
     (lambda: outrider.Policy(pace=1), "outrider: policy.pace=1 is a int; give True or False"),
     (
         lambda: outrider.Policy(batches_per_update=0),

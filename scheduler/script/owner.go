@@ -53,7 +53,8 @@ func (r *Runner) cmdOwner(a *args) {
 			Window: a.number("window", 0), Pace: a.flag("pace"), BatchesPerUpdate: int(a.number("batches-per-update", 0)), Last: scheduler.Last(a.pick("last-batch", "short", "drop")),
 			MaxStaleness: a.number("max-staleness", scheduler.NoBound), Stale: scheduler.Stale(a.pick("stale", "requeue", "drop")),
 			Full: scheduler.Full(a.pick("full", "block", "evict")), MaxAttempts: int(a.number("max-attempts", 0)),
-			MaxFailed: a.number("max-failed", 0), RefuseRewind: a.pick("rewind", "allow", "refuse") == 1,
+			MaxRequeues: int(a.number("max-requeues", 0)),
+			MaxFailed:   a.number("max-failed", 0), RefuseRewind: a.pick("rewind", "allow", "refuse") == 1,
 		},
 		Times: scheduler.Times{
 			ExecutionDeadline: seconds(a, "execution-deadline"), CancelGrace: seconds(a, "cancel-grace"),

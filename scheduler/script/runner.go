@@ -129,7 +129,7 @@ func init() {
 		"update-status": (*Runner).cmdUpdateStatus, "record": (*Runner).cmdRecord, "undo": (*Runner).cmdUndo,
 		"state": (*Runner).cmdState, "saved": (*Runner).cmdSaved, "rewind": (*Runner).cmdRewind,
 		"next-rollout": (*Runner).cmdNextRollout, "close": (*Runner).cmdClose, "fatal": (*Runner).cmdFatal,
-		"stats": (*Runner).cmdStats, "books": (*Runner).cmdBooks, "log-copy": (*Runner).cmdLogCopy,
+		"stats": (*Runner).cmdStats, "step-stats": (*Runner).cmdStepStats, "books": (*Runner).cmdBooks, "log-copy": (*Runner).cmdLogCopy,
 		"proof": (*Runner).cmdProof, "stuck": (*Runner).cmdStuck,
 	}
 }

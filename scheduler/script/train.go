@@ -126,7 +126,7 @@ func (r *Runner) cmdStatus(a *args) {
 func (r *Runner) cmdDiscardGroups(a *args) {
 	admission := r.findAdmission(a.word("an admission"))
 	t := r.calls(r.by(a))
-	r.owner.DiscardGroups(t, admission, a.numbers("groups"), a.text("reason", "filtered"))
+	r.owner.DiscardGroups(t, admission, a.numbers("groups"), a.text("reason", "filtered"), a.flag("shorter"))
 	r.waits(t)
 }
 

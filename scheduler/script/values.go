@@ -102,6 +102,29 @@ func (r *Runner) cmdBooks(*args) {
 	r.say("%s", books(b))
 }
 
+func (r *Runner) cmdStepStats(*args) {
+	v := r.owner.Step()
+	r.say("consumed %d, staleness %d in all, at most %d", v.Consumed, v.StalenessSum, v.StalenessMax)
+	r.say("evicted full %d stale %d, requeued %d", v.EvictedFull, v.EvictedStale, v.Requeued)
+	r.say("buffered %d, staleness %d in all, at most %d", v.Buffered, v.BufferedSum, v.BufferedMax)
+	h := r.owner.Stats()
+	r.say("tokens sampled %s, trained %s; too stale %s", histogram(h.SampledTokens[:]), histogram(h.TrainedTokens[:]), histogram(h.StaleRequeues[:]))
+}
+
+// histogram shows the elements that are not 0, as index:count.
+func histogram(counts []int64) string {
+	var out []string
+	for i, n := range counts {
+		if n > 0 {
+			out = append(out, fmt.Sprintf("%d:%d", i, n))
+		}
+	}
+	if len(out) == 0 {
+		return "none"
+	}
+	return strings.Join(out, " ")
+}
+
 func (r *Runner) cmdStats(*args) {
 	v := r.owner.Stats()
 	r.say("executing %d groups, %d of %d samples", v.Executing, v.ExecutingSamples, v.Limits.Executing)
