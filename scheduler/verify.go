@@ -75,13 +75,8 @@ func (s *Scheduler) Verify() error {
 	if n := s.ledger.Count(leases.Completed); n != int64(s.buffer.n) || n != int64(len(s.buffer.stalest.groups)) {
 		return fmt.Errorf("scheduler: %d groups are COMPLETED, the buffer has %d", n, s.buffer.n)
 	}
-	versions := int64(0)
-	for g := s.buffer.first; g != nil; g = g.Order.Next {
-		oldest, _, _ := g.Versions()
-		versions += oldest
-	}
-	if versions != s.buffer.versions {
-		return fmt.Errorf("scheduler: the versions of the buffered groups are counted as %d, recounted %d", s.buffer.versions, versions)
+	if err := s.buffer.verify(); err != nil {
+		return err
 	}
 	return s.verifyBounds(dispatched)
 }
@@ -103,6 +98,19 @@ func (s *Scheduler) verifyBounds(dispatched int64) error {
 	}
 	if s.cfg.Limits.Retained > 0 && s.ledger.Live() > s.cfg.Limits.Retained {
 		return fmt.Errorf("scheduler: %d groups are retained, retained=%d", s.ledger.Live(), s.cfg.Limits.Retained)
+	}
+	return nil
+}
+
+// verify recounts the versions of what is buffered.
+func (b *buffer) verify() error {
+	versions := int64(0)
+	for g := b.first; g != nil; g = g.Order.Next {
+		oldest, _, _ := g.Versions()
+		versions += oldest
+	}
+	if versions != b.versions {
+		return fmt.Errorf("scheduler: the versions of the buffered groups are counted as %d, recounted %d", b.versions, versions)
 	}
 	return nil
 }
