@@ -19,6 +19,9 @@ const maxGroupSize = 1 << 20
 // Problems lists what cannot work, each with its number and the least that works.
 func (p Params) Problems() []string {
 	out := p.Source.Problems()
+	if p.Source.Stream && p.Unowned {
+		out = append(out, "a stream keeps account of every push; leave out ownership=\"none\"")
+	}
 	if p.GroupSize < 1 || p.GroupSize > maxGroupSize {
 		out = append(out, fmt.Sprintf("group_size=%d; it must be between 1 and %d", p.GroupSize, maxGroupSize))
 	}
@@ -85,6 +88,8 @@ type Ledger struct {
 	outcomes outcomes
 	history  history
 	rows     rowPrints // keyed sources only
+	stream   *stream   // pushed prompts; nil for a source of another kind
+	gone     []PushID  // see Gone
 }
 
 // pendingSettled is one group that waits for the next commit entry to carry it.
@@ -120,6 +125,9 @@ func New(p Params, term Term, state []byte) (*Ledger, error) {
 		source: p.Source, groupSize: p.GroupSize, unowned: p.Unowned, rollout: -1, timeline: line,
 		announced: versionMark{contains: -1, timeline: line}, settled: &ranges{},
 	}
+	if p.Source.Stream {
+		fresh.stream = newStream()
+	}
 	return Restore(p, term, fresh.encode(), nil)
 }
 
@@ -139,6 +147,9 @@ func Restore(p Params, term Term, base []byte, log []Entry) (*Ledger, error) {
 		cursor: c.cursor, given: map[int64]bool{}, open: map[uint64]*Lease{},
 	}
 	l.given[c.rollout] = true
+	if c.stream != nil {
+		l.stream = c.stream.clone()
+	}
 	if err := l.replayLog(log); err != nil {
 		return nil, err
 	}
@@ -178,11 +189,20 @@ func (l *Ledger) replayLog(log []Entry) error {
 			l.forgetAfter(rec.rollout)
 		case recordVoid:
 			l.drop(func(r *record) bool { return r.index == rec.void }, "never replicated")
+		case recordPush:
+			if err := l.replayPush(rec); err != nil {
+				return err
+			}
+		case recordStreamEnd:
+			if l.stream == nil {
+				return fmt.Errorf("%w: log entry %d is of a stream, the source is none", ErrState, rec.index)
+			}
+			l.stream.ended = true
 		case recordLife:
 		}
 	}
-	if l.cursor > l.source.total() {
-		return fmt.Errorf("%w: the log has reserved %d groups, the source has %d", ErrState, l.cursor, l.source.total())
+	if l.cursor > l.total() {
+		return fmt.Errorf("%w: the log has reserved %d groups, the source has %d", ErrState, l.cursor, l.total())
 	}
 	return nil
 }
@@ -238,7 +258,7 @@ func (l *Ledger) lastEffective() int64 {
 // at computes the cut at a rollout from the base and the effective entries up to it.
 func (l *Ledger) at(rollout int64) (*cut, error) {
 	c := *l.base
-	c.source, c.settled, c.totals = l.source, l.base.settled.clone(), l.base.totals.clone()
+	c.stream, c.source, c.settled, c.totals = l.stream, l.source, l.base.settled.clone(), l.base.totals.clone()
 	for _, r := range l.effective {
 		switch {
 		case r.kind == recordVersion && r.mark.contains <= rollout:

@@ -18,6 +18,8 @@ const (
 	recordRewind
 	recordVoid
 	recordLife
+	recordPush
+	recordStreamEnd
 )
 
 // record is a decoded entry. Only the fields of its kind are used.
@@ -42,6 +44,10 @@ type record struct {
 
 	// Void: the index of the commit that never was.
 	void uint64
+
+	// Push: consecutive groups from first on.
+	first  int64
+	pushes []Push
 }
 
 // settled is what was discarded for one reason, or failed, since the commit before.
@@ -92,7 +98,9 @@ func (rec *record) encode() []byte {
 		w.int(rec.rollout)
 	case recordVoid:
 		w.uint(rec.void)
-	case recordLife:
+	case recordPush:
+		writePushes(w, rec)
+	case recordLife, recordStreamEnd:
 	}
 	return w.seal()
 }
@@ -127,7 +135,9 @@ func decodeEntry(e Entry) (*record, error) {
 		rec.rollout = r.int("rollout", -1)
 	case recordVoid:
 		rec.void = r.uint("void")
-	case recordLife:
+	case recordPush:
+		readPushes(&r, rec)
+	case recordLife, recordStreamEnd:
 	default:
 		r.fail("kind", "%d is not known here", rec.kind)
 	}

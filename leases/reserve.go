@@ -42,7 +42,7 @@ func (l *Ledger) reserveOne() *Group {
 		delete(l.retries, id)
 		return l.becomeReserved(id, r)
 	}
-	if l.cursor >= l.source.total() {
+	if l.cursor >= l.total() {
 		return nil
 	}
 	l.cursor++
@@ -50,11 +50,11 @@ func (l *Ledger) reserveOne() *Group {
 }
 
 // Available reports whether Reserve would give a group.
-func (l *Ledger) Available() bool { return l.replay.len() > 0 || l.cursor < l.source.total() }
+func (l *Ledger) Available() bool { return l.replay.len() > 0 || l.cursor < l.total() }
 
-// Exhausted reports whether every group of a finite source has settled.
+// Exhausted reports whether every group of a finite source, or of a stream that has ended, has settled.
 func (l *Ledger) Exhausted() bool {
-	return !l.Available() && len(l.live) == 0 && len(l.resting) == 0
+	return !l.Flows() && !l.Available() && len(l.live) == 0 && len(l.resting) == 0
 }
 
 // Dispatch gives a RESERVED group to a worker. version is the announced one: what the group is charged when its
@@ -82,7 +82,7 @@ func (l *Ledger) Adopt(r Receipt, version, newest int64) (*Group, error) {
 		why = fmt.Sprintf("it may have used version %d of that timeline, these weights are of version %d", newest, l.formerVersion)
 	case r.Timeline != l.timeline && (r.Timeline != l.former || l.former == Timeline{}):
 		why = fmt.Sprintf("the run is in timeline %s", l.timeline)
-	case r.Group < 0 || r.Group >= l.source.total() || r.Group-l.cursor > maxAhead:
+	case r.Group < 0 || r.Group >= l.total() || r.Group-l.cursor > maxAhead:
 		why = "there is no such group"
 	case l.settled.contains(r.Group):
 		why = "the group has settled"

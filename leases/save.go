@@ -63,6 +63,9 @@ func (l *Ledger) Saved(rollout int64) error {
 		return err
 	}
 	l.base, l.baseBytes = c, c.encode()
+	if l.stream != nil {
+		l.gone = append(l.gone, l.stream.letGo(c.settled)...)
+	}
 	if n := len(l.log); n > 0 {
 		i := sort.Search(n, func(i int) bool { return l.log[i].Index > c.index })
 		l.log = append([]Entry(nil), l.log[i:]...)

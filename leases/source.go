@@ -18,9 +18,16 @@ type Source struct {
 	Seed    uint64
 	// Keyed rows are made by workers from their index; each report says what its worker made.
 	Keyed bool
+	// Stream rows are pushed while the run goes on: see StreamSource.
+	Stream bool
 	// Identity is a digest of the rows' content. A moved file with equal content has an equal identity. Of a keyed source
 	// it is a digest of the name that the user gives the content, and of no table.
 	Identity [32]byte
+}
+
+// StreamSource describes a supply without a length of its own: groups are numbered as they arrive.
+func StreamSource(identity [32]byte) Source {
+	return Source{Stream: true, Len: maxGroups, Epochs: 1, Identity: identity}
 }
 
 // Row returns the index of a group's row, 0..Len-1. O(1) in time and memory.
@@ -49,6 +56,9 @@ func (s Source) Problems() []string {
 	case s.Len > maxGroups:
 		out = append(out, fmt.Sprintf("source has %d rows; at most %d are possible", s.Len, maxGroups))
 	}
+	if s.Stream && (s.Len != maxGroups || s.Epochs != 1 || s.Shuffle || s.Keyed) {
+		out = append(out, "a stream has no length, epochs, or order; leave them out")
+	}
 	if s.Epochs < 0 {
 		out = append(out, fmt.Sprintf("epochs=%d is negative; give 0 for an endless run or at least 1", s.Epochs))
 	}
@@ -57,6 +67,10 @@ func (s Source) Problems() []string {
 
 // differs says which parts of s are not as the saved source was; empty when a run would consume the same.
 func (s Source) differs(saved Source) []string {
+	if s.Stream != saved.Stream {
+		kinds := map[bool]string{false: "rows that are there from the start", true: "a stream"}
+		return []string{fmt.Sprintf("kind: %s, the state was made with %s", kinds[s.Stream], kinds[saved.Stream])}
+	}
 	var out []string
 	if s.Identity != saved.Identity {
 		out = append(out, fmt.Sprintf("content: identity %x, the state was made with %x", s.Identity[:4], saved.Identity[:4]))

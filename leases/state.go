@@ -9,6 +9,8 @@ import (
 const (
 	stateMagic  = "OUTRSTAT"
 	stateFormat = 1
+	// streamFormat has what was pushed at its end.
+	streamFormat = 2
 )
 
 // cut is the run's state at one rollout: what the state bytes hold (docs/state.md).
@@ -23,12 +25,17 @@ type cut struct {
 	announced versionMark
 	totals    totals
 	settled   *ranges
+	stream    *stream // nil unless the source is one
 }
 
 func (c *cut) encode() []byte {
 	w := &writer{b: make([]byte, 0, 256+4*c.settled.spanCount())}
 	w.raw([]byte(stateMagic))
-	w.raw([]byte{stateFormat})
+	if c.stream == nil {
+		w.raw([]byte{stateFormat})
+	} else {
+		w.raw([]byte{streamFormat})
+	}
 	w.raw(c.source.Identity[:])
 	w.int(c.source.Len)
 	w.int(c.source.Epochs)
@@ -56,6 +63,9 @@ func (c *cut) encode() []byte {
 		at = hi
 		return true
 	})
+	if c.stream != nil {
+		c.stream.write(w, c.settled)
+	}
 	return w.seal()
 }
 
@@ -70,11 +80,13 @@ func decodeState(b []byte) (*cut, error) {
 		r.fail("magic", "%q is not a run's state", head[:len(stateMagic)])
 		return nil, r.err
 	}
-	if f := head[len(stateMagic)]; f != stateFormat {
-		r.fail("format", "%d is not known here (%d is): use the Outrider that wrote it, or a later one", f, stateFormat)
+	format := head[len(stateMagic)]
+	if format != stateFormat && format != streamFormat {
+		r.fail("format", "%d is not known here (%d and %d are): use the Outrider that wrote it, or a later one", format, stateFormat, streamFormat)
 		return nil, r.err
 	}
 	c := &cut{settled: &ranges{}}
+	c.source.Stream = format == streamFormat
 	copy(c.source.Identity[:], r.raw("identity", 32))
 	c.source.Len, c.source.Epochs = r.int("len", 1), r.int("epochs", 0)
 	c.source.Shuffle, c.source.Seed = r.bool("shuffle"), r.uint("seed")
@@ -106,6 +118,9 @@ func decodeState(b []byte) (*cut, error) {
 		at += int64(gap)
 		c.settled.add(at, at+int64(length))
 		at += int64(length)
+	}
+	if c.source.Stream && r.err == nil {
+		c.stream = readStream(&r, c.cursor, c.settled)
 	}
 	if sum := c.totals.sum(); r.err == nil && sum.Groups != c.settled.len() {
 		r.fail("settled", "%d groups, the tallies count %d", c.settled.len(), sum.Groups)

@@ -115,6 +115,8 @@ type Config struct {
 	GroupSize int
 	// BatchGroups is the number of groups in one lease, at least 1.
 	BatchGroups int
+	// Waiting bounds the groups of a stream that were pushed and have not settled; 0 means 1024.
+	Waiting int64
 	// Prefetch is how many leases may be open beside the one that trains; 0 means 1, negative means none.
 	Prefetch int
 	Limits   Limits

@@ -15,7 +15,7 @@ func (s *Scheduler) pump() {
 	case s.closing != nil:
 		s.finishClose()
 	case s.ledger != nil:
-		for s.promote() || s.serveTakes() {
+		for s.servePushes() || s.promote() || s.serveTakes() {
 		}
 		s.serveCredits()
 		s.dispatch()
@@ -174,7 +174,7 @@ func (s *Scheduler) dispatch() {
 }
 
 func (s *Scheduler) assignment(e *running) Assignment {
-	return Assignment{Receipt: e.receipt, Row: s.cfg.Source.Row(e.group.ID()), GroupSize: s.cfg.GroupSize, Version: e.group.Charged(), Promise: e.promised}
+	return Assignment{Receipt: e.receipt, Row: s.cfg.Source.Row(e.group.ID()), Pushed: s.ledger.Pushed(e.group.ID()), GroupSize: s.cfg.GroupSize, Version: e.group.Charged(), Promise: e.promised}
 }
 
 // freest returns the worker with the most free sample slots that may get a group, the earliest attached among equals.

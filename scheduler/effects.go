@@ -13,6 +13,8 @@ type Assignment struct {
 	Receipt leases.Receipt
 	// Row is the index of the group's prompt in the source, 0..Source.Len-1.
 	Row int64
+	// Pushed is the prompt itself where it was pushed, else nil.
+	Pushed []byte
 	// GroupSize samples are to be made; sample i has the index Receipt.Group*GroupSize + i.
 	GroupSize int
 	// Version is the announced weight version at dispatch.
@@ -46,6 +48,8 @@ type (
 		Receipt leases.Receipt
 		Handle  leases.Handle
 	}
+	// LetGo says that pushed prompts have settled in a saved state: their producers need not keep them.
+	LetGo struct{ IDs []leases.PushID }
 	// Append gives a log entry to trainers; each answers by Scheduler.Appended.
 	Append struct {
 		Sessions []leases.Session
@@ -128,6 +132,7 @@ func (Grant) effect()       {}
 func (Carried) effect()     {}
 func (Cancel) effect()      {}
 func (Release) effect()     {}
+func (LetGo) effect()       {}
 func (Append) effect()      {}
 func (SetBase) effect()     {}
 func (Answer) effect()      {}

@@ -29,6 +29,12 @@ func (c *Config) complete() error {
 	if c.Policy.MaxRequeues == 0 {
 		c.Policy.MaxRequeues = defaultRequeues
 	}
+	if c.Waiting == 0 {
+		c.Waiting = defaultWaiting
+	}
+	if c.Policy.MaxFailed == 0 && c.Source.Stream {
+		c.Policy.MaxFailed = failedShare
+	}
 	if c.Policy.MaxFailed == 0 {
 		c.Policy.MaxFailed = max(1, c.Source.Len*max(1, c.Source.Epochs)/failedShare)
 	}
@@ -66,6 +72,7 @@ func (c *Config) complete() error {
 	} else {
 		say(l.Completed > 0 && l.Completed < int64(c.BatchGroups), "completed=%d groups is below batch_groups=%d: a batch could never be filled; raise completed to at least %d", l.Completed, c.BatchGroups, c.BatchGroups)
 	}
+	say(c.Source.Stream && c.Waiting < int64(c.BatchGroups), "waiting=%d groups is below batch_groups=%d: a batch could never be filled; raise waiting to at least %d", c.Waiting, c.BatchGroups, c.BatchGroups)
 	say(p.MaxStaleness < NoBound, "max_staleness=%d; it must be at least 0, or left out for no bound", p.MaxStaleness)
 	say(p.MaxAttempts < 1, "max_attempts=%d; it must be at least 1", p.MaxAttempts)
 	say(p.MaxAttempts > 255, "max_attempts=%d; it must be at most 255", p.MaxAttempts)

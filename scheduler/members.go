@@ -253,6 +253,7 @@ func (s *Scheduler) expel(m *member, err error) {
 // loseConsumer ends a member's waiting takes, its leases before commit and its holds.
 func (s *Scheduler) loseConsumer(m *member, reason string) {
 	gone := fmt.Errorf("%w: session %s ended (%s)", leases.ErrLost, m.session, reason)
+	s.failPushes(gone, func(p *pushing) bool { return p.session == m.session })
 	s.takes = slices.DeleteFunc(s.takes, func(t *take) bool {
 		if t.session == m.session {
 			t.fail(s, gone)

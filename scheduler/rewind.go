@@ -96,6 +96,7 @@ func (s *Scheduler) Saved(r int64) error {
 	if err := s.ledger.Saved(r); err != nil {
 		return err
 	}
+	s.letGo()
 	state, rollout, index := s.ledger.Base()
 	var to []leases.Session
 	for _, m := range s.logged() {

@@ -50,6 +50,8 @@ type Scheduler struct {
 	update      *update
 	sent        int64          // highest version whose weights were sent in this life
 	replicating []*replication // by log index
+	pushes      []*pushing     // wait for room
+	saidFull    bool           // that pushes wait for a saved state
 	early       []earlyCall    // waiting calls that came before the base was known
 	creditSeq   uint64         // counts credits
 
@@ -141,6 +143,7 @@ func (s *Scheduler) die(err error) {
 	if s.update != nil {
 		s.update.fail(s, said)
 	}
+	s.failPushes(said, nil)
 	for _, e := range s.early {
 		s.answer(e.ticket, nil, said)
 	}
@@ -171,6 +174,9 @@ func (s *Scheduler) notReady(what string) error {
 }
 
 func (s *Scheduler) endOfRun() error {
+	if s.cfg.Source.Stream {
+		return fmt.Errorf("%w: the stream has ended, and every group of it has settled", leases.ErrEndOfRun)
+	}
 	return fmt.Errorf("%w: every group of the source has settled (%d rows, %d epochs)", leases.ErrEndOfRun, s.cfg.Source.Len, s.cfg.Source.Epochs)
 }
 

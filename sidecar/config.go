@@ -26,6 +26,7 @@ func schedulerConfig(own *wire.Own, table *arrowio.Segment, session uint64) (sch
 		Source:      source,
 		GroupSize:   int(c.GetGroupSize()),
 		BatchGroups: int(c.GetBatchGroups()),
+		Waiting:     c.GetSource().GetWaiting(),
 		Limits: scheduler.Limits{
 			Executing: int64(c.GetExecuting()), Retained: int64(c.GetRetained()), Completed: int64(c.GetCompleted()), Bytes: int64(c.GetBytes()),
 		},
@@ -43,7 +44,7 @@ func schedulerConfig(own *wire.Own, table *arrowio.Segment, session uint64) (sch
 			Full:         pick(&words, "full", c.GetFull(), map[string]scheduler.Full{"block": scheduler.FullBlock, "evict": scheduler.FullEvict}),
 			MaxAttempts:  int(c.GetMaxAttempts()),
 			MaxRequeues:  int(c.GetMaxRequeues()),
-			MaxFailed:    maxFailed(c.GetMaxFailed(), source.Len),
+			MaxFailed:    maxFailed(c.GetMaxFailed(), failingShareOf(source)),
 			RefuseRewind: pick(&words, "rewind", c.GetRewind(), map[string]bool{"allow": false, "refuse": true}),
 		},
 		Unowned:    pick(&words, "ownership", c.GetOwnership(), map[string]bool{"leases": false, "none": true}),
@@ -72,6 +73,16 @@ func span(ms int64) time.Duration {
 		return scheduler.Never
 	}
 	return time.Duration(ms) * time.Millisecond
+}
+
+// streamShare stands for the size of a stream where a share of the source is meant: nobody knows how long it will be.
+const streamShare = 10_000
+
+func failingShareOf(source leases.Source) int64 {
+	if source.Stream {
+		return streamShare
+	}
+	return source.Len
 }
 
 // maxFailed turns the share of the source that may fail into groups, at least 1.

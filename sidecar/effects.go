@@ -35,6 +35,8 @@ func (o *owner) carryOut(effects []scheduler.Effect) {
 			// The entry's index is the question's id, so the answer says which entry is there.
 			frame := &wire.Frame{Id: e.Entry.Index, Body: &wire.Frame_Append{Append: &wire.Append{Entry: &wire.Entry{Index: e.Entry.Index, Data: e.Entry.Bytes}, Decides: e.Decides}}}
 			o.pushAll(e.Sessions, frame)
+		case scheduler.LetGo:
+			o.pushEverybody(&wire.Frame{Body: &wire.Frame_LetGo{LetGo: &wire.LetGo{Gone: fromPushIDs(e.IDs)}}})
 		case scheduler.SetBase:
 			base := &wire.SetBase{Index: e.Index, Base: e.State}
 			for _, entry := range e.Log {
@@ -116,6 +118,9 @@ func (b *batches) grant(e scheduler.Grant) {
 	grant.Versions = append(grant.Versions, e.Assignment.Version)
 	if e.Assignment.Promise != scheduler.NoPromise {
 		grant.Promises = append(grant.Promises, e.Assignment.Promise)
+	}
+	if e.Assignment.Pushed != nil {
+		grant.Pushed = append(grant.Pushed, e.Assignment.Pushed)
 	}
 }
 

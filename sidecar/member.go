@@ -13,6 +13,7 @@ import (
 
 	"outrider/bridge"
 	"outrider/bridge/wire"
+	"outrider/leases"
 	"outrider/sidecar/node"
 )
 
@@ -45,6 +46,9 @@ type member struct {
 	ended      error // set once: nothing works any more
 	stopped    context.Context
 	stop       context.CancelFunc
+
+	producer *producer                // of a stream; nil until the first push
+	repeated map[uint64]leases.PushID // pushes that were asked again of this life of the owner, by question
 
 	work    *work    // workers
 	trainer *rankLog // trainers
@@ -167,6 +171,8 @@ func (m *member) connected(owner *bridge.Owner, joined *wire.Joined, err error) 
 	if m.joining != nil {
 		m.answerJoin(joined)
 	}
+	m.repeated = map[uint64]leases.PushID{}
+	m.pushAgain(l)
 	for _, id := range sortedKeys(m.questions) {
 		l.out.put(m.questions[id].frame)
 	}
@@ -330,6 +336,9 @@ func (m *member) fromOwner(l *link, frame *wire.Frame) {
 		return
 	}
 	if frame.GetAnswer() {
+		if m.pushedAgain(frame) {
+			return
+		}
 		if q := m.questions[frame.GetId()]; q != nil {
 			delete(m.questions, frame.GetId())
 			q.answer(frame)
@@ -341,6 +350,8 @@ func (m *member) fromOwner(l *link, frame *wire.Frame) {
 		m.granted(body.Grant)
 	case *wire.Frame_Carried:
 		m.carried(body.Carried)
+	case *wire.Frame_LetGo:
+		m.letGo(body.LetGo.GetGone())
 	case *wire.Frame_Cancel:
 		m.p.shim.put(&wire.Frame{Member: m.id, Body: body})
 	case *wire.Frame_Release:

@@ -54,6 +54,10 @@ func (o *owner) event(a *attached, frame *wire.Frame) {
 		reply(&wire.Frame{Body: &wire.Frame_GroupsCancelled{GroupsCancelled: &wire.GroupsCancelled{Asked: int64(asked)}}}, err)
 	case *wire.Frame_Drain:
 		reply(nil, s.Drain(a.session))
+	case *wire.Frame_Push:
+		o.pushes(a, body.Push, reply)
+	case *wire.Frame_EndStream:
+		s.EndStream(o.ticket(func(_ any, err error) { reply(nil, err) }), a.session)
 	case *wire.Frame_Take:
 		o.take(a, body.Take, reply)
 	case *wire.Frame_CancelTake:

@@ -14,8 +14,9 @@ import (
 
 // The kinds of sources on the wire.
 const (
-	sourceTable = ""
-	sourceKeyed = "keyed"
+	sourceTable  = ""
+	sourceKeyed  = "keyed"
+	sourceStream = "stream"
 )
 
 // sourceOf describes a source to the core by what a run would consume of it.
@@ -31,8 +32,13 @@ func sourceOf(said *wire.Source, table *arrowio.Segment) (leases.Source, error) 
 		}
 		source.Keyed, source.Len = true, said.GetRows()
 		source.Identity = sha256.Sum256(append([]byte(sourceKeyed+"\x00"), said.GetIdentity()...))
+	case sourceStream:
+		if len(said.GetIdentity()) != sha256.Size {
+			return source, bridge.NewError(bridge.Config, fmt.Sprintf("outrider: a stream has an identity of %d bytes; give one of %d", len(said.GetIdentity()), sha256.Size))
+		}
+		source = leases.StreamSource(sha256.Sum256(append([]byte(sourceStream+"\x00"), said.GetIdentity()...)))
 	default:
-		err = bridge.NewError(bridge.Config, fmt.Sprintf("outrider: source kind %q is not known; use a table or %q", kind, sourceKeyed))
+		err = bridge.NewError(bridge.Config, fmt.Sprintf("outrider: source kind %q is not known; use a table, %q or %q", kind, sourceKeyed, sourceStream))
 	}
 	return source, err
 }

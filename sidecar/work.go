@@ -31,8 +31,8 @@ func (w *work) fillJoin(join *wire.Join) {
 // granted takes note of assignments and passes them on. A receipt that is here already was granted again after a reconnection.
 func (m *member) granted(grant *wire.Grant) {
 	receipts, err := toReceipts(grant.GetReceipts())
-	promises := grant.GetPromises()
-	if err != nil || len(promises) > 0 && len(promises) != len(receipts) || len(grant.GetRows()) != len(receipts) || len(grant.GetVersions()) != len(receipts) {
+	promises, pushed := grant.GetPromises(), grant.GetPushed()
+	if err != nil || len(promises) > 0 && len(promises) != len(receipts) || len(grant.GetRows()) != len(receipts) || len(grant.GetVersions()) != len(receipts) || len(pushed) != len(receipts) && len(pushed) != 0 {
 		m.p.log.Error("grant of uneven lists dropped", "error", err)
 		return
 	}
@@ -51,6 +51,9 @@ func (m *member) granted(grant *wire.Grant) {
 		fresh.Versions = append(fresh.Versions, grant.GetVersions()[i])
 		if len(promises) > 0 {
 			fresh.Promises = append(fresh.Promises, promises[i])
+		}
+		if len(pushed) > 0 {
+			fresh.Pushed = append(fresh.Pushed, pushed[i])
 		}
 	}
 	if len(fresh.GetRows()) == 0 {

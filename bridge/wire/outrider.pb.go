@@ -84,6 +84,10 @@ type Frame struct {
 	//	*Frame_Settled
 	//	*Frame_DiscardGroups
 	//	*Frame_Next
+	//	*Frame_Push
+	//	*Frame_Pushed
+	//	*Frame_EndStream
+	//	*Frame_LetGo
 	//	*Frame_SetBase
 	//	*Frame_Append
 	//	*Frame_Committed
@@ -573,6 +577,42 @@ func (x *Frame) GetNext() *Next {
 	return nil
 }
 
+func (x *Frame) GetPush() *Push {
+	if x != nil {
+		if x, ok := x.Body.(*Frame_Push); ok {
+			return x.Push
+		}
+	}
+	return nil
+}
+
+func (x *Frame) GetPushed() *Pushed {
+	if x != nil {
+		if x, ok := x.Body.(*Frame_Pushed); ok {
+			return x.Pushed
+		}
+	}
+	return nil
+}
+
+func (x *Frame) GetEndStream() *EndStream {
+	if x != nil {
+		if x, ok := x.Body.(*Frame_EndStream); ok {
+			return x.EndStream
+		}
+	}
+	return nil
+}
+
+func (x *Frame) GetLetGo() *LetGo {
+	if x != nil {
+		if x, ok := x.Body.(*Frame_LetGo); ok {
+			return x.LetGo
+		}
+	}
+	return nil
+}
+
 func (x *Frame) GetSetBase() *SetBase {
 	if x != nil {
 		if x, ok := x.Body.(*Frame_SetBase); ok {
@@ -964,6 +1004,23 @@ type Frame_Next struct {
 	Next *Next `protobuf:"bytes,72,opt,name=next,proto3,oneof"`
 }
 
+type Frame_Push struct {
+	// streams
+	Push *Push `protobuf:"bytes,140,opt,name=push,proto3,oneof"`
+}
+
+type Frame_Pushed struct {
+	Pushed *Pushed `protobuf:"bytes,141,opt,name=pushed,proto3,oneof"`
+}
+
+type Frame_EndStream struct {
+	EndStream *EndStream `protobuf:"bytes,142,opt,name=end_stream,json=endStream,proto3,oneof"`
+}
+
+type Frame_LetGo struct {
+	LetGo *LetGo `protobuf:"bytes,143,opt,name=let_go,json=letGo,proto3,oneof"`
+}
+
 type Frame_SetBase struct {
 	// trainers: base state and commit log
 	SetBase *SetBase `protobuf:"bytes,80,opt,name=set_base,json=setBase,proto3,oneof"`
@@ -1146,6 +1203,14 @@ func (*Frame_Settled) isFrame_Body() {}
 func (*Frame_DiscardGroups) isFrame_Body() {}
 
 func (*Frame_Next) isFrame_Body() {}
+
+func (*Frame_Push) isFrame_Body() {}
+
+func (*Frame_Pushed) isFrame_Body() {}
+
+func (*Frame_EndStream) isFrame_Body() {}
+
+func (*Frame_LetGo) isFrame_Body() {}
 
 func (*Frame_SetBase) isFrame_Body() {}
 
@@ -2334,10 +2399,11 @@ type Source struct {
 	Shuffle bool                   `protobuf:"varint,1,opt,name=shuffle,proto3" json:"shuffle,omitempty"`
 	Seed    uint64                 `protobuf:"varint,2,opt,name=seed,proto3" json:"seed,omitempty"`
 	Epochs  int64                  `protobuf:"varint,3,opt,name=epochs,proto3" json:"epochs,omitempty"` // 0: endless
-	// "" for a table, "keyed": then the segment of Own holds what workers make rows with, and the two below say what of.
+	// "" for a table, "stream", or "keyed": then the segment of Own holds what workers make rows with, and the two below say what of.
 	Kind          string `protobuf:"bytes,120,opt,name=kind,proto3" json:"kind,omitempty"`
 	Rows          int64  `protobuf:"varint,121,opt,name=rows,proto3" json:"rows,omitempty"`
-	Identity      []byte `protobuf:"bytes,122,opt,name=identity,proto3" json:"identity,omitempty"` // 32 bytes: names the content of the rows
+	Identity      []byte `protobuf:"bytes,122,opt,name=identity,proto3" json:"identity,omitempty"` // 32 bytes: names the content of the rows, or the stream
+	Waiting       int64  `protobuf:"varint,123,opt,name=waiting,proto3" json:"waiting,omitempty"`  // groups of a stream that may be unsettled
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2412,6 +2478,13 @@ func (x *Source) GetIdentity() []byte {
 		return x.Identity
 	}
 	return nil
+}
+
+func (x *Source) GetWaiting() int64 {
+	if x != nil {
+		return x.Waiting
+	}
+	return 0
 }
 
 type Owned struct {
@@ -3488,7 +3561,9 @@ type Grant struct {
 	Rows     []int64                `protobuf:"varint,121,rep,packed,name=rows,proto3" json:"rows,omitempty"`
 	Versions []int64                `protobuf:"varint,122,rep,packed,name=versions,proto3" json:"versions,omitempty"`
 	// Bytes that each may write without asking (Credit). Absent: any number.
-	Promises      []int64 `protobuf:"varint,123,rep,packed,name=promises,proto3" json:"promises,omitempty"`
+	Promises []int64 `protobuf:"varint,123,rep,packed,name=promises,proto3" json:"promises,omitempty"`
+	// Streams: the prompts themselves, each an Arrow IPC stream of one row; empty otherwise.
+	Pushed        [][]byte `protobuf:"bytes,124,rep,name=pushed,proto3" json:"pushed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3547,6 +3622,13 @@ func (x *Grant) GetVersions() []int64 {
 func (x *Grant) GetPromises() []int64 {
 	if x != nil {
 		return x.Promises
+	}
+	return nil
+}
+
+func (x *Grant) GetPushed() [][]byte {
+	if x != nil {
+		return x.Pushed
 	}
 	return nil
 }
@@ -4522,6 +4604,209 @@ func (x *Release) GetExecutions() []uint64 {
 	return nil
 }
 
+// Prompts for a stream, in order: parallel lists. `rows` are Arrow IPC streams of one row, `digests` 16 bytes of their content.
+type Push struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Ids           [][]byte               `protobuf:"bytes,1,rep,name=ids,proto3" json:"ids,omitempty"`
+	Digests       [][]byte               `protobuf:"bytes,2,rep,name=digests,proto3" json:"digests,omitempty"`
+	Rows          [][]byte               `protobuf:"bytes,3,rep,name=rows,proto3" json:"rows,omitempty"`
+	Wait          bool                   `protobuf:"varint,4,opt,name=wait,proto3" json:"wait,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Push) Reset() {
+	*x = Push{}
+	mi := &file_outrider_proto_msgTypes[52]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Push) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Push) ProtoMessage() {}
+
+func (x *Push) ProtoReflect() protoreflect.Message {
+	mi := &file_outrider_proto_msgTypes[52]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Push.ProtoReflect.Descriptor instead.
+func (*Push) Descriptor() ([]byte, []int) {
+	return file_outrider_proto_rawDescGZIP(), []int{52}
+}
+
+func (x *Push) GetIds() [][]byte {
+	if x != nil {
+		return x.Ids
+	}
+	return nil
+}
+
+func (x *Push) GetDigests() [][]byte {
+	if x != nil {
+		return x.Digests
+	}
+	return nil
+}
+
+func (x *Push) GetRows() [][]byte {
+	if x != nil {
+		return x.Rows
+	}
+	return nil
+}
+
+func (x *Push) GetWait() bool {
+	if x != nil {
+		return x.Wait
+	}
+	return false
+}
+
+type Pushed struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Fresh int64                  `protobuf:"varint,1,opt,name=fresh,proto3" json:"fresh,omitempty"`
+	// Half a SHA-256 of each id whose group has settled in a saved state: its rows need not be kept.
+	Gone          [][]byte `protobuf:"bytes,2,rep,name=gone,proto3" json:"gone,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Pushed) Reset() {
+	*x = Pushed{}
+	mi := &file_outrider_proto_msgTypes[53]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Pushed) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Pushed) ProtoMessage() {}
+
+func (x *Pushed) ProtoReflect() protoreflect.Message {
+	mi := &file_outrider_proto_msgTypes[53]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Pushed.ProtoReflect.Descriptor instead.
+func (*Pushed) Descriptor() ([]byte, []int) {
+	return file_outrider_proto_rawDescGZIP(), []int{53}
+}
+
+func (x *Pushed) GetFresh() int64 {
+	if x != nil {
+		return x.Fresh
+	}
+	return 0
+}
+
+func (x *Pushed) GetGone() [][]byte {
+	if x != nil {
+		return x.Gone
+	}
+	return nil
+}
+
+type EndStream struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EndStream) Reset() {
+	*x = EndStream{}
+	mi := &file_outrider_proto_msgTypes[54]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EndStream) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EndStream) ProtoMessage() {}
+
+func (x *EndStream) ProtoReflect() protoreflect.Message {
+	mi := &file_outrider_proto_msgTypes[54]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EndStream.ProtoReflect.Descriptor instead.
+func (*EndStream) Descriptor() ([]byte, []int) {
+	return file_outrider_proto_rawDescGZIP(), []int{54}
+}
+
+// Owner to everybody: as Pushed.gone.
+type LetGo struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Gone          [][]byte               `protobuf:"bytes,1,rep,name=gone,proto3" json:"gone,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LetGo) Reset() {
+	*x = LetGo{}
+	mi := &file_outrider_proto_msgTypes[55]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LetGo) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LetGo) ProtoMessage() {}
+
+func (x *LetGo) ProtoReflect() protoreflect.Message {
+	mi := &file_outrider_proto_msgTypes[55]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LetGo.ProtoReflect.Descriptor instead.
+func (*LetGo) Descriptor() ([]byte, []int) {
+	return file_outrider_proto_rawDescGZIP(), []int{55}
+}
+
+func (x *LetGo) GetGone() [][]byte {
+	if x != nil {
+		return x.Gone
+	}
+	return nil
+}
+
 type Take struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Rollout int64                  `protobuf:"varint,1,opt,name=rollout,proto3" json:"rollout,omitempty"`
@@ -4533,7 +4818,7 @@ type Take struct {
 
 func (x *Take) Reset() {
 	*x = Take{}
-	mi := &file_outrider_proto_msgTypes[52]
+	mi := &file_outrider_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4545,7 +4830,7 @@ func (x *Take) String() string {
 func (*Take) ProtoMessage() {}
 
 func (x *Take) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[52]
+	mi := &file_outrider_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4558,7 +4843,7 @@ func (x *Take) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Take.ProtoReflect.Descriptor instead.
 func (*Take) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{52}
+	return file_outrider_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Take) GetRollout() int64 {
@@ -4586,7 +4871,7 @@ type Alone struct {
 
 func (x *Alone) Reset() {
 	*x = Alone{}
-	mi := &file_outrider_proto_msgTypes[53]
+	mi := &file_outrider_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4598,7 +4883,7 @@ func (x *Alone) String() string {
 func (*Alone) ProtoMessage() {}
 
 func (x *Alone) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[53]
+	mi := &file_outrider_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4611,7 +4896,7 @@ func (x *Alone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Alone.ProtoReflect.Descriptor instead.
 func (*Alone) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{53}
+	return file_outrider_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Alone) GetRole() string {
@@ -4637,7 +4922,7 @@ type CancelTake struct {
 
 func (x *CancelTake) Reset() {
 	*x = CancelTake{}
-	mi := &file_outrider_proto_msgTypes[54]
+	mi := &file_outrider_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4649,7 +4934,7 @@ func (x *CancelTake) String() string {
 func (*CancelTake) ProtoMessage() {}
 
 func (x *CancelTake) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[54]
+	mi := &file_outrider_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4662,7 +4947,7 @@ func (x *CancelTake) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelTake.ProtoReflect.Descriptor instead.
 func (*CancelTake) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{54}
+	return file_outrider_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *CancelTake) GetRollout() int64 {
@@ -4686,7 +4971,7 @@ type LeasedGroup struct {
 
 func (x *LeasedGroup) Reset() {
 	*x = LeasedGroup{}
-	mi := &file_outrider_proto_msgTypes[55]
+	mi := &file_outrider_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4698,7 +4983,7 @@ func (x *LeasedGroup) String() string {
 func (*LeasedGroup) ProtoMessage() {}
 
 func (x *LeasedGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[55]
+	mi := &file_outrider_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4711,7 +4996,7 @@ func (x *LeasedGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeasedGroup.ProtoReflect.Descriptor instead.
 func (*LeasedGroup) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{55}
+	return file_outrider_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *LeasedGroup) GetGroup() int64 {
@@ -4771,7 +5056,7 @@ type Lease struct {
 
 func (x *Lease) Reset() {
 	*x = Lease{}
-	mi := &file_outrider_proto_msgTypes[56]
+	mi := &file_outrider_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4783,7 +5068,7 @@ func (x *Lease) String() string {
 func (*Lease) ProtoMessage() {}
 
 func (x *Lease) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[56]
+	mi := &file_outrider_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4796,7 +5081,7 @@ func (x *Lease) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lease.ProtoReflect.Descriptor instead.
 func (*Lease) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{56}
+	return file_outrider_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *Lease) GetAdmission() uint64 {
@@ -4853,7 +5138,7 @@ type Shard struct {
 
 func (x *Shard) Reset() {
 	*x = Shard{}
-	mi := &file_outrider_proto_msgTypes[57]
+	mi := &file_outrider_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4865,7 +5150,7 @@ func (x *Shard) String() string {
 func (*Shard) ProtoMessage() {}
 
 func (x *Shard) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[57]
+	mi := &file_outrider_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4878,7 +5163,7 @@ func (x *Shard) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Shard.ProtoReflect.Descriptor instead.
 func (*Shard) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{57}
+	return file_outrider_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *Shard) GetLocators() []*Locator {
@@ -4914,7 +5199,7 @@ type Publish struct {
 
 func (x *Publish) Reset() {
 	*x = Publish{}
-	mi := &file_outrider_proto_msgTypes[58]
+	mi := &file_outrider_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4926,7 +5211,7 @@ func (x *Publish) String() string {
 func (*Publish) ProtoMessage() {}
 
 func (x *Publish) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[58]
+	mi := &file_outrider_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4939,7 +5224,7 @@ func (x *Publish) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Publish.ProtoReflect.Descriptor instead.
 func (*Publish) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{58}
+	return file_outrider_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *Publish) GetAdmission() uint64 {
@@ -4988,7 +5273,7 @@ type Publication struct {
 
 func (x *Publication) Reset() {
 	*x = Publication{}
-	mi := &file_outrider_proto_msgTypes[59]
+	mi := &file_outrider_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5000,7 +5285,7 @@ func (x *Publication) String() string {
 func (*Publication) ProtoMessage() {}
 
 func (x *Publication) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[59]
+	mi := &file_outrider_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5013,7 +5298,7 @@ func (x *Publication) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Publication.ProtoReflect.Descriptor instead.
 func (*Publication) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{59}
+	return file_outrider_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *Publication) GetAdmission() uint64 {
@@ -5093,7 +5378,7 @@ type Admit struct {
 
 func (x *Admit) Reset() {
 	*x = Admit{}
-	mi := &file_outrider_proto_msgTypes[60]
+	mi := &file_outrider_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5105,7 +5390,7 @@ func (x *Admit) String() string {
 func (*Admit) ProtoMessage() {}
 
 func (x *Admit) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[60]
+	mi := &file_outrider_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5118,7 +5403,7 @@ func (x *Admit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Admit.ProtoReflect.Descriptor instead.
 func (*Admit) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{60}
+	return file_outrider_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *Admit) GetPublication() *Publication {
@@ -5172,7 +5457,7 @@ type Admitted struct {
 
 func (x *Admitted) Reset() {
 	*x = Admitted{}
-	mi := &file_outrider_proto_msgTypes[61]
+	mi := &file_outrider_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5184,7 +5469,7 @@ func (x *Admitted) String() string {
 func (*Admitted) ProtoMessage() {}
 
 func (x *Admitted) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[61]
+	mi := &file_outrider_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5197,7 +5482,7 @@ func (x *Admitted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Admitted.ProtoReflect.Descriptor instead.
 func (*Admitted) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{61}
+	return file_outrider_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *Admitted) GetSegments() []*SegmentId {
@@ -5253,7 +5538,7 @@ type Next struct {
 
 func (x *Next) Reset() {
 	*x = Next{}
-	mi := &file_outrider_proto_msgTypes[62]
+	mi := &file_outrider_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5265,7 +5550,7 @@ func (x *Next) String() string {
 func (*Next) ProtoMessage() {}
 
 func (x *Next) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[62]
+	mi := &file_outrider_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5278,7 +5563,7 @@ func (x *Next) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Next.ProtoReflect.Descriptor instead.
 func (*Next) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{62}
+	return file_outrider_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *Next) GetRollout() int64 {
@@ -5299,7 +5584,7 @@ type Commit struct {
 
 func (x *Commit) Reset() {
 	*x = Commit{}
-	mi := &file_outrider_proto_msgTypes[63]
+	mi := &file_outrider_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5311,7 +5596,7 @@ func (x *Commit) String() string {
 func (*Commit) ProtoMessage() {}
 
 func (x *Commit) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[63]
+	mi := &file_outrider_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5324,7 +5609,7 @@ func (x *Commit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Commit.ProtoReflect.Descriptor instead.
 func (*Commit) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{63}
+	return file_outrider_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *Commit) GetAdmission() uint64 {
@@ -5351,7 +5636,7 @@ type Rollback struct {
 
 func (x *Rollback) Reset() {
 	*x = Rollback{}
-	mi := &file_outrider_proto_msgTypes[64]
+	mi := &file_outrider_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5363,7 +5648,7 @@ func (x *Rollback) String() string {
 func (*Rollback) ProtoMessage() {}
 
 func (x *Rollback) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[64]
+	mi := &file_outrider_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5376,7 +5661,7 @@ func (x *Rollback) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rollback.ProtoReflect.Descriptor instead.
 func (*Rollback) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{64}
+	return file_outrider_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *Rollback) GetAdmission() uint64 {
@@ -5402,7 +5687,7 @@ type LeaseStatus struct {
 
 func (x *LeaseStatus) Reset() {
 	*x = LeaseStatus{}
-	mi := &file_outrider_proto_msgTypes[65]
+	mi := &file_outrider_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5414,7 +5699,7 @@ func (x *LeaseStatus) String() string {
 func (*LeaseStatus) ProtoMessage() {}
 
 func (x *LeaseStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[65]
+	mi := &file_outrider_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5427,7 +5712,7 @@ func (x *LeaseStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaseStatus.ProtoReflect.Descriptor instead.
 func (*LeaseStatus) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{65}
+	return file_outrider_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *LeaseStatus) GetAdmission() uint64 {
@@ -5449,7 +5734,7 @@ type Settled struct {
 
 func (x *Settled) Reset() {
 	*x = Settled{}
-	mi := &file_outrider_proto_msgTypes[66]
+	mi := &file_outrider_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5461,7 +5746,7 @@ func (x *Settled) String() string {
 func (*Settled) ProtoMessage() {}
 
 func (x *Settled) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[66]
+	mi := &file_outrider_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5474,7 +5759,7 @@ func (x *Settled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Settled.ProtoReflect.Descriptor instead.
 func (*Settled) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{66}
+	return file_outrider_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *Settled) GetAdmission() uint64 {
@@ -5517,7 +5802,7 @@ type DiscardGroups struct {
 
 func (x *DiscardGroups) Reset() {
 	*x = DiscardGroups{}
-	mi := &file_outrider_proto_msgTypes[67]
+	mi := &file_outrider_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5529,7 +5814,7 @@ func (x *DiscardGroups) String() string {
 func (*DiscardGroups) ProtoMessage() {}
 
 func (x *DiscardGroups) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[67]
+	mi := &file_outrider_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5542,7 +5827,7 @@ func (x *DiscardGroups) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiscardGroups.ProtoReflect.Descriptor instead.
 func (*DiscardGroups) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{67}
+	return file_outrider_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *DiscardGroups) GetAdmission() uint64 {
@@ -5583,7 +5868,7 @@ type Entry struct {
 
 func (x *Entry) Reset() {
 	*x = Entry{}
-	mi := &file_outrider_proto_msgTypes[68]
+	mi := &file_outrider_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5595,7 +5880,7 @@ func (x *Entry) String() string {
 func (*Entry) ProtoMessage() {}
 
 func (x *Entry) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[68]
+	mi := &file_outrider_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5608,7 +5893,7 @@ func (x *Entry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Entry.ProtoReflect.Descriptor instead.
 func (*Entry) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{68}
+	return file_outrider_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *Entry) GetIndex() uint64 {
@@ -5637,7 +5922,7 @@ type SetBase struct {
 
 func (x *SetBase) Reset() {
 	*x = SetBase{}
-	mi := &file_outrider_proto_msgTypes[69]
+	mi := &file_outrider_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5649,7 +5934,7 @@ func (x *SetBase) String() string {
 func (*SetBase) ProtoMessage() {}
 
 func (x *SetBase) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[69]
+	mi := &file_outrider_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5662,7 +5947,7 @@ func (x *SetBase) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetBase.ProtoReflect.Descriptor instead.
 func (*SetBase) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{69}
+	return file_outrider_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *SetBase) GetIndex() uint64 {
@@ -5697,7 +5982,7 @@ type Append struct {
 
 func (x *Append) Reset() {
 	*x = Append{}
-	mi := &file_outrider_proto_msgTypes[70]
+	mi := &file_outrider_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5709,7 +5994,7 @@ func (x *Append) String() string {
 func (*Append) ProtoMessage() {}
 
 func (x *Append) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[70]
+	mi := &file_outrider_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5722,7 +6007,7 @@ func (x *Append) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Append.ProtoReflect.Descriptor instead.
 func (*Append) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{70}
+	return file_outrider_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *Append) GetEntry() *Entry {
@@ -5750,7 +6035,7 @@ type Committed struct {
 
 func (x *Committed) Reset() {
 	*x = Committed{}
-	mi := &file_outrider_proto_msgTypes[71]
+	mi := &file_outrider_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5762,7 +6047,7 @@ func (x *Committed) String() string {
 func (*Committed) ProtoMessage() {}
 
 func (x *Committed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[71]
+	mi := &file_outrider_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5775,7 +6060,7 @@ func (x *Committed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Committed.ProtoReflect.Descriptor instead.
 func (*Committed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{71}
+	return file_outrider_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *Committed) GetAdmission() uint64 {
@@ -5801,7 +6086,7 @@ type GetState struct {
 
 func (x *GetState) Reset() {
 	*x = GetState{}
-	mi := &file_outrider_proto_msgTypes[72]
+	mi := &file_outrider_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5813,7 +6098,7 @@ func (x *GetState) String() string {
 func (*GetState) ProtoMessage() {}
 
 func (x *GetState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[72]
+	mi := &file_outrider_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5826,7 +6111,7 @@ func (x *GetState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetState.ProtoReflect.Descriptor instead.
 func (*GetState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{72}
+	return file_outrider_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *GetState) GetRollout() int64 {
@@ -5845,7 +6130,7 @@ type StateBytes struct {
 
 func (x *StateBytes) Reset() {
 	*x = StateBytes{}
-	mi := &file_outrider_proto_msgTypes[73]
+	mi := &file_outrider_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5857,7 +6142,7 @@ func (x *StateBytes) String() string {
 func (*StateBytes) ProtoMessage() {}
 
 func (x *StateBytes) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[73]
+	mi := &file_outrider_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5870,7 +6155,7 @@ func (x *StateBytes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateBytes.ProtoReflect.Descriptor instead.
 func (*StateBytes) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{73}
+	return file_outrider_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *StateBytes) GetState() []byte {
@@ -5889,7 +6174,7 @@ type Saved struct {
 
 func (x *Saved) Reset() {
 	*x = Saved{}
-	mi := &file_outrider_proto_msgTypes[74]
+	mi := &file_outrider_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5901,7 +6186,7 @@ func (x *Saved) String() string {
 func (*Saved) ProtoMessage() {}
 
 func (x *Saved) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[74]
+	mi := &file_outrider_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5914,7 +6199,7 @@ func (x *Saved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Saved.ProtoReflect.Descriptor instead.
 func (*Saved) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{74}
+	return file_outrider_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *Saved) GetRollout() int64 {
@@ -5933,7 +6218,7 @@ type Rewind struct {
 
 func (x *Rewind) Reset() {
 	*x = Rewind{}
-	mi := &file_outrider_proto_msgTypes[75]
+	mi := &file_outrider_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5945,7 +6230,7 @@ func (x *Rewind) String() string {
 func (*Rewind) ProtoMessage() {}
 
 func (x *Rewind) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[75]
+	mi := &file_outrider_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5958,7 +6243,7 @@ func (x *Rewind) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rewind.ProtoReflect.Descriptor instead.
 func (*Rewind) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{75}
+	return file_outrider_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *Rewind) GetRollout() int64 {
@@ -5979,7 +6264,7 @@ type Rewound struct {
 
 func (x *Rewound) Reset() {
 	*x = Rewound{}
-	mi := &file_outrider_proto_msgTypes[76]
+	mi := &file_outrider_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5991,7 +6276,7 @@ func (x *Rewound) String() string {
 func (*Rewound) ProtoMessage() {}
 
 func (x *Rewound) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[76]
+	mi := &file_outrider_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6004,7 +6289,7 @@ func (x *Rewound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rewound.ProtoReflect.Descriptor instead.
 func (*Rewound) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{76}
+	return file_outrider_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *Rewound) GetRollout() int64 {
@@ -6040,7 +6325,7 @@ type GetStats struct {
 
 func (x *GetStats) Reset() {
 	*x = GetStats{}
-	mi := &file_outrider_proto_msgTypes[77]
+	mi := &file_outrider_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6052,7 +6337,7 @@ func (x *GetStats) String() string {
 func (*GetStats) ProtoMessage() {}
 
 func (x *GetStats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[77]
+	mi := &file_outrider_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6065,7 +6350,7 @@ func (x *GetStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStats.ProtoReflect.Descriptor instead.
 func (*GetStats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{77}
+	return file_outrider_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *GetStats) GetReady() bool {
@@ -6093,7 +6378,7 @@ type Count struct {
 
 func (x *Count) Reset() {
 	*x = Count{}
-	mi := &file_outrider_proto_msgTypes[78]
+	mi := &file_outrider_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6105,7 +6390,7 @@ func (x *Count) String() string {
 func (*Count) ProtoMessage() {}
 
 func (x *Count) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[78]
+	mi := &file_outrider_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6118,7 +6403,7 @@ func (x *Count) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Count.ProtoReflect.Descriptor instead.
 func (*Count) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{78}
+	return file_outrider_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *Count) GetGroups() int64 {
@@ -6157,7 +6442,7 @@ type Books struct {
 
 func (x *Books) Reset() {
 	*x = Books{}
-	mi := &file_outrider_proto_msgTypes[79]
+	mi := &file_outrider_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6169,7 +6454,7 @@ func (x *Books) String() string {
 func (*Books) ProtoMessage() {}
 
 func (x *Books) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[79]
+	mi := &file_outrider_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6182,7 +6467,7 @@ func (x *Books) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Books.ProtoReflect.Descriptor instead.
 func (*Books) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{79}
+	return file_outrider_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *Books) GetReserved() *Count {
@@ -6276,7 +6561,7 @@ type Stats struct {
 
 func (x *Stats) Reset() {
 	*x = Stats{}
-	mi := &file_outrider_proto_msgTypes[80]
+	mi := &file_outrider_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6288,7 +6573,7 @@ func (x *Stats) String() string {
 func (*Stats) ProtoMessage() {}
 
 func (x *Stats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[80]
+	mi := &file_outrider_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6301,7 +6586,7 @@ func (x *Stats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stats.ProtoReflect.Descriptor instead.
 func (*Stats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{80}
+	return file_outrider_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *Stats) GetBooks() *Books {
@@ -6595,7 +6880,7 @@ type StepStats struct {
 
 func (x *StepStats) Reset() {
 	*x = StepStats{}
-	mi := &file_outrider_proto_msgTypes[81]
+	mi := &file_outrider_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6607,7 +6892,7 @@ func (x *StepStats) String() string {
 func (*StepStats) ProtoMessage() {}
 
 func (x *StepStats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[81]
+	mi := &file_outrider_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6620,7 +6905,7 @@ func (x *StepStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepStats.ProtoReflect.Descriptor instead.
 func (*StepStats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{81}
+	return file_outrider_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *StepStats) GetConsumed() int64 {
@@ -6702,7 +6987,7 @@ type MemberStats struct {
 
 func (x *MemberStats) Reset() {
 	*x = MemberStats{}
-	mi := &file_outrider_proto_msgTypes[82]
+	mi := &file_outrider_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6714,7 +6999,7 @@ func (x *MemberStats) String() string {
 func (*MemberStats) ProtoMessage() {}
 
 func (x *MemberStats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[82]
+	mi := &file_outrider_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6727,7 +7012,7 @@ func (x *MemberStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberStats.ProtoReflect.Descriptor instead.
 func (*MemberStats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{82}
+	return file_outrider_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *MemberStats) GetName() string {
@@ -6795,7 +7080,7 @@ type GetMetrics struct {
 
 func (x *GetMetrics) Reset() {
 	*x = GetMetrics{}
-	mi := &file_outrider_proto_msgTypes[83]
+	mi := &file_outrider_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6807,7 +7092,7 @@ func (x *GetMetrics) String() string {
 func (*GetMetrics) ProtoMessage() {}
 
 func (x *GetMetrics) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[83]
+	mi := &file_outrider_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6820,7 +7105,7 @@ func (x *GetMetrics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetMetrics.ProtoReflect.Descriptor instead.
 func (*GetMetrics) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{83}
+	return file_outrider_proto_rawDescGZIP(), []int{87}
 }
 
 type Metrics struct {
@@ -6832,7 +7117,7 @@ type Metrics struct {
 
 func (x *Metrics) Reset() {
 	*x = Metrics{}
-	mi := &file_outrider_proto_msgTypes[84]
+	mi := &file_outrider_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6844,7 +7129,7 @@ func (x *Metrics) String() string {
 func (*Metrics) ProtoMessage() {}
 
 func (x *Metrics) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[84]
+	mi := &file_outrider_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6857,7 +7142,7 @@ func (x *Metrics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Metrics.ProtoReflect.Descriptor instead.
 func (*Metrics) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{84}
+	return file_outrider_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *Metrics) GetText() string {
@@ -6876,7 +7161,7 @@ type Close struct {
 
 func (x *Close) Reset() {
 	*x = Close{}
-	mi := &file_outrider_proto_msgTypes[85]
+	mi := &file_outrider_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6888,7 +7173,7 @@ func (x *Close) String() string {
 func (*Close) ProtoMessage() {}
 
 func (x *Close) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[85]
+	mi := &file_outrider_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6901,7 +7186,7 @@ func (x *Close) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Close.ProtoReflect.Descriptor instead.
 func (*Close) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{85}
+	return file_outrider_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *Close) GetForce() bool {
@@ -6921,7 +7206,7 @@ type Closed struct {
 
 func (x *Closed) Reset() {
 	*x = Closed{}
-	mi := &file_outrider_proto_msgTypes[86]
+	mi := &file_outrider_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6933,7 +7218,7 @@ func (x *Closed) String() string {
 func (*Closed) ProtoMessage() {}
 
 func (x *Closed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[86]
+	mi := &file_outrider_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6946,7 +7231,7 @@ func (x *Closed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Closed.ProtoReflect.Descriptor instead.
 func (*Closed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{86}
+	return file_outrider_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *Closed) GetStats() *Stats {
@@ -6972,7 +7257,7 @@ type Hold struct {
 
 func (x *Hold) Reset() {
 	*x = Hold{}
-	mi := &file_outrider_proto_msgTypes[87]
+	mi := &file_outrider_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6984,7 +7269,7 @@ func (x *Hold) String() string {
 func (*Hold) ProtoMessage() {}
 
 func (x *Hold) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[87]
+	mi := &file_outrider_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6997,7 +7282,7 @@ func (x *Hold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hold.ProtoReflect.Descriptor instead.
 func (*Hold) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{87}
+	return file_outrider_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *Hold) GetReason() string {
@@ -7016,7 +7301,7 @@ type HoldGranted struct {
 
 func (x *HoldGranted) Reset() {
 	*x = HoldGranted{}
-	mi := &file_outrider_proto_msgTypes[88]
+	mi := &file_outrider_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7028,7 +7313,7 @@ func (x *HoldGranted) String() string {
 func (*HoldGranted) ProtoMessage() {}
 
 func (x *HoldGranted) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[88]
+	mi := &file_outrider_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7041,7 +7326,7 @@ func (x *HoldGranted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldGranted.ProtoReflect.Descriptor instead.
 func (*HoldGranted) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{88}
+	return file_outrider_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *HoldGranted) GetHold() uint64 {
@@ -7060,7 +7345,7 @@ type AwaitFrontier struct {
 
 func (x *AwaitFrontier) Reset() {
 	*x = AwaitFrontier{}
-	mi := &file_outrider_proto_msgTypes[89]
+	mi := &file_outrider_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7072,7 +7357,7 @@ func (x *AwaitFrontier) String() string {
 func (*AwaitFrontier) ProtoMessage() {}
 
 func (x *AwaitFrontier) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[89]
+	mi := &file_outrider_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7085,7 +7370,7 @@ func (x *AwaitFrontier) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AwaitFrontier.ProtoReflect.Descriptor instead.
 func (*AwaitFrontier) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{89}
+	return file_outrider_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *AwaitFrontier) GetHold() uint64 {
@@ -7104,7 +7389,7 @@ type ReleaseHold struct {
 
 func (x *ReleaseHold) Reset() {
 	*x = ReleaseHold{}
-	mi := &file_outrider_proto_msgTypes[90]
+	mi := &file_outrider_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7116,7 +7401,7 @@ func (x *ReleaseHold) String() string {
 func (*ReleaseHold) ProtoMessage() {}
 
 func (x *ReleaseHold) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[90]
+	mi := &file_outrider_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7129,7 +7414,7 @@ func (x *ReleaseHold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseHold.ProtoReflect.Descriptor instead.
 func (*ReleaseHold) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{90}
+	return file_outrider_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *ReleaseHold) GetHold() uint64 {
@@ -7150,7 +7435,7 @@ type BeginUpdate struct {
 
 func (x *BeginUpdate) Reset() {
 	*x = BeginUpdate{}
-	mi := &file_outrider_proto_msgTypes[91]
+	mi := &file_outrider_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7162,7 +7447,7 @@ func (x *BeginUpdate) String() string {
 func (*BeginUpdate) ProtoMessage() {}
 
 func (x *BeginUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[91]
+	mi := &file_outrider_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7175,7 +7460,7 @@ func (x *BeginUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginUpdate.ProtoReflect.Descriptor instead.
 func (*BeginUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{91}
+	return file_outrider_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *BeginUpdate) GetVersion() int64 {
@@ -7213,7 +7498,7 @@ type EngineState struct {
 
 func (x *EngineState) Reset() {
 	*x = EngineState{}
-	mi := &file_outrider_proto_msgTypes[92]
+	mi := &file_outrider_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7225,7 +7510,7 @@ func (x *EngineState) String() string {
 func (*EngineState) ProtoMessage() {}
 
 func (x *EngineState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[92]
+	mi := &file_outrider_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7238,7 +7523,7 @@ func (x *EngineState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EngineState.ProtoReflect.Descriptor instead.
 func (*EngineState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{92}
+	return file_outrider_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *EngineState) GetSession() uint64 {
@@ -7298,7 +7583,7 @@ type UpdateState struct {
 
 func (x *UpdateState) Reset() {
 	*x = UpdateState{}
-	mi := &file_outrider_proto_msgTypes[93]
+	mi := &file_outrider_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7310,7 +7595,7 @@ func (x *UpdateState) String() string {
 func (*UpdateState) ProtoMessage() {}
 
 func (x *UpdateState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[93]
+	mi := &file_outrider_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7323,7 +7608,7 @@ func (x *UpdateState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateState.ProtoReflect.Descriptor instead.
 func (*UpdateState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{93}
+	return file_outrider_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *UpdateState) GetHold() uint64 {
@@ -7384,7 +7669,7 @@ type GetUpdate struct {
 
 func (x *GetUpdate) Reset() {
 	*x = GetUpdate{}
-	mi := &file_outrider_proto_msgTypes[94]
+	mi := &file_outrider_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7396,7 +7681,7 @@ func (x *GetUpdate) String() string {
 func (*GetUpdate) ProtoMessage() {}
 
 func (x *GetUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[94]
+	mi := &file_outrider_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7409,7 +7694,7 @@ func (x *GetUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetUpdate.ProtoReflect.Descriptor instead.
 func (*GetUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{94}
+	return file_outrider_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *GetUpdate) GetHold() uint64 {
@@ -7430,7 +7715,7 @@ type RecordUpdate struct {
 
 func (x *RecordUpdate) Reset() {
 	*x = RecordUpdate{}
-	mi := &file_outrider_proto_msgTypes[95]
+	mi := &file_outrider_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7442,7 +7727,7 @@ func (x *RecordUpdate) String() string {
 func (*RecordUpdate) ProtoMessage() {}
 
 func (x *RecordUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[95]
+	mi := &file_outrider_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7455,7 +7740,7 @@ func (x *RecordUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordUpdate.ProtoReflect.Descriptor instead.
 func (*RecordUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{95}
+	return file_outrider_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *RecordUpdate) GetHold() uint64 {
@@ -7482,7 +7767,7 @@ type UndoUpdate struct {
 
 func (x *UndoUpdate) Reset() {
 	*x = UndoUpdate{}
-	mi := &file_outrider_proto_msgTypes[96]
+	mi := &file_outrider_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7494,7 +7779,7 @@ func (x *UndoUpdate) String() string {
 func (*UndoUpdate) ProtoMessage() {}
 
 func (x *UndoUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[96]
+	mi := &file_outrider_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7507,7 +7792,7 @@ func (x *UndoUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoUpdate.ProtoReflect.Descriptor instead.
 func (*UndoUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{96}
+	return file_outrider_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *UndoUpdate) GetHold() uint64 {
@@ -7521,7 +7806,7 @@ var File_outrider_proto protoreflect.FileDescriptor
 
 const file_outrider_proto_rawDesc = "" +
 	"\n" +
-	"\x0eoutrider.proto\x12\voutrider.v1\"\x81\x1c\n" +
+	"\x0eoutrider.proto\x12\voutrider.v1\"\xc3\x1d\n" +
 	"\x05Frame\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x16\n" +
 	"\x06answer\x18\x02 \x01(\bR\x06answer\x12\x16\n" +
@@ -7573,7 +7858,12 @@ const file_outrider_proto_rawDesc = "" +
 	"\flease_status\x18E \x01(\v2\x18.outrider.v1.LeaseStatusH\x00R\vleaseStatus\x120\n" +
 	"\asettled\x18F \x01(\v2\x14.outrider.v1.SettledH\x00R\asettled\x12C\n" +
 	"\x0ediscard_groups\x18G \x01(\v2\x1a.outrider.v1.DiscardGroupsH\x00R\rdiscardGroups\x12'\n" +
-	"\x04next\x18H \x01(\v2\x11.outrider.v1.NextH\x00R\x04next\x121\n" +
+	"\x04next\x18H \x01(\v2\x11.outrider.v1.NextH\x00R\x04next\x12(\n" +
+	"\x04push\x18\x8c\x01 \x01(\v2\x11.outrider.v1.PushH\x00R\x04push\x12.\n" +
+	"\x06pushed\x18\x8d\x01 \x01(\v2\x13.outrider.v1.PushedH\x00R\x06pushed\x128\n" +
+	"\n" +
+	"end_stream\x18\x8e\x01 \x01(\v2\x16.outrider.v1.EndStreamH\x00R\tendStream\x12,\n" +
+	"\x06let_go\x18\x8f\x01 \x01(\v2\x12.outrider.v1.LetGoH\x00R\x05letGo\x121\n" +
 	"\bset_base\x18P \x01(\v2\x14.outrider.v1.SetBaseH\x00R\asetBase\x12-\n" +
 	"\x06append\x18Q \x01(\v2\x13.outrider.v1.AppendH\x00R\x06append\x126\n" +
 	"\tcommitted\x18R \x01(\v2\x16.outrider.v1.CommittedH\x00R\tcommitted\x124\n" +
@@ -7690,14 +7980,15 @@ const file_outrider_proto_rawDesc = "" +
 	"\fcancel_grace\x18\x02 \x01(\x03R\vcancelGrace\x12%\n" +
 	"\x0estart_deadline\x18\x03 \x01(\x03R\rstartDeadline\x12!\n" +
 	"\fjoin_timeout\x18\x04 \x01(\x03R\vjoinTimeout\x12#\n" +
-	"\rstall_warning\x18\x05 \x01(\x03R\fstallWarning\"\x92\x01\n" +
+	"\rstall_warning\x18\x05 \x01(\x03R\fstallWarning\"\xac\x01\n" +
 	"\x06Source\x12\x18\n" +
 	"\ashuffle\x18\x01 \x01(\bR\ashuffle\x12\x12\n" +
 	"\x04seed\x18\x02 \x01(\x04R\x04seed\x12\x16\n" +
 	"\x06epochs\x18\x03 \x01(\x03R\x06epochs\x12\x12\n" +
 	"\x04kind\x18x \x01(\tR\x04kind\x12\x12\n" +
 	"\x04rows\x18y \x01(\x03R\x04rows\x12\x1a\n" +
-	"\bidentity\x18z \x01(\fR\bidentity\"!\n" +
+	"\bidentity\x18z \x01(\fR\bidentity\x12\x18\n" +
+	"\awaiting\x18{ \x01(\x03R\awaiting\"!\n" +
 	"\x05Owned\x12\x18\n" +
 	"\aaddress\x18\x01 \x01(\tR\aaddress\"\xa7\x03\n" +
 	"\x04Join\x12\"\n" +
@@ -7781,12 +8072,13 @@ const file_outrider_proto_rawDesc = "" +
 	"\battempts\x18{ \x03(\rB\x02\x10\x01R\battempts\x12\"\n" +
 	"\n" +
 	"executions\x18| \x03(\x04B\x02\x10\x01R\n" +
-	"executions\"\x92\x01\n" +
+	"executions\"\xaa\x01\n" +
 	"\x05Grant\x121\n" +
 	"\breceipts\x18x \x01(\v2\x15.outrider.v1.ReceiptsR\breceipts\x12\x16\n" +
 	"\x04rows\x18y \x03(\x03B\x02\x10\x01R\x04rows\x12\x1e\n" +
 	"\bversions\x18z \x03(\x03B\x02\x10\x01R\bversions\x12\x1e\n" +
-	"\bpromises\x18{ \x03(\x03B\x02\x10\x01R\bpromises\"<\n" +
+	"\bpromises\x18{ \x03(\x03B\x02\x10\x01R\bpromises\x12\x16\n" +
+	"\x06pushed\x18| \x03(\fR\x06pushed\"<\n" +
 	"\aCarried\x121\n" +
 	"\breceipts\x18\x01 \x01(\v2\x15.outrider.v1.ReceiptsR\breceipts\"U\n" +
 	"\x06Credit\x121\n" +
@@ -7853,7 +8145,18 @@ const file_outrider_proto_rawDesc = "" +
 	"\aRelease\x12\"\n" +
 	"\n" +
 	"executions\x18\x01 \x03(\x04B\x02\x10\x01R\n" +
-	"executions\"J\n" +
+	"executions\"Z\n" +
+	"\x04Push\x12\x10\n" +
+	"\x03ids\x18\x01 \x03(\fR\x03ids\x12\x18\n" +
+	"\adigests\x18\x02 \x03(\fR\adigests\x12\x12\n" +
+	"\x04rows\x18\x03 \x03(\fR\x04rows\x12\x12\n" +
+	"\x04wait\x18\x04 \x01(\bR\x04wait\"2\n" +
+	"\x06Pushed\x12\x14\n" +
+	"\x05fresh\x18\x01 \x01(\x03R\x05fresh\x12\x12\n" +
+	"\x04gone\x18\x02 \x03(\fR\x04gone\"\v\n" +
+	"\tEndStream\"\x1b\n" +
+	"\x05LetGo\x12\x12\n" +
+	"\x04gone\x18\x01 \x03(\fR\x04gone\"J\n" +
 	"\x04Take\x12\x18\n" +
 	"\arollout\x18\x01 \x01(\x03R\arollout\x12(\n" +
 	"\x05alone\x18n \x01(\v2\x12.outrider.v1.AloneR\x05alone\";\n" +
@@ -8115,7 +8418,7 @@ func file_outrider_proto_rawDescGZIP() []byte {
 	return file_outrider_proto_rawDescData
 }
 
-var file_outrider_proto_msgTypes = make([]protoimpl.MessageInfo, 101)
+var file_outrider_proto_msgTypes = make([]protoimpl.MessageInfo, 105)
 var file_outrider_proto_goTypes = []any{
 	(*Frame)(nil),           // 0: outrider.v1.Frame
 	(*Error)(nil),           // 1: outrider.v1.Error
@@ -8169,55 +8472,59 @@ var file_outrider_proto_goTypes = []any{
 	(*Confirmed)(nil),       // 49: outrider.v1.Confirmed
 	(*Drain)(nil),           // 50: outrider.v1.Drain
 	(*Release)(nil),         // 51: outrider.v1.Release
-	(*Take)(nil),            // 52: outrider.v1.Take
-	(*Alone)(nil),           // 53: outrider.v1.Alone
-	(*CancelTake)(nil),      // 54: outrider.v1.CancelTake
-	(*LeasedGroup)(nil),     // 55: outrider.v1.LeasedGroup
-	(*Lease)(nil),           // 56: outrider.v1.Lease
-	(*Shard)(nil),           // 57: outrider.v1.Shard
-	(*Publish)(nil),         // 58: outrider.v1.Publish
-	(*Publication)(nil),     // 59: outrider.v1.Publication
-	(*Admit)(nil),           // 60: outrider.v1.Admit
-	(*Admitted)(nil),        // 61: outrider.v1.Admitted
-	(*Next)(nil),            // 62: outrider.v1.Next
-	(*Commit)(nil),          // 63: outrider.v1.Commit
-	(*Rollback)(nil),        // 64: outrider.v1.Rollback
-	(*LeaseStatus)(nil),     // 65: outrider.v1.LeaseStatus
-	(*Settled)(nil),         // 66: outrider.v1.Settled
-	(*DiscardGroups)(nil),   // 67: outrider.v1.DiscardGroups
-	(*Entry)(nil),           // 68: outrider.v1.Entry
-	(*SetBase)(nil),         // 69: outrider.v1.SetBase
-	(*Append)(nil),          // 70: outrider.v1.Append
-	(*Committed)(nil),       // 71: outrider.v1.Committed
-	(*GetState)(nil),        // 72: outrider.v1.GetState
-	(*StateBytes)(nil),      // 73: outrider.v1.StateBytes
-	(*Saved)(nil),           // 74: outrider.v1.Saved
-	(*Rewind)(nil),          // 75: outrider.v1.Rewind
-	(*Rewound)(nil),         // 76: outrider.v1.Rewound
-	(*GetStats)(nil),        // 77: outrider.v1.GetStats
-	(*Count)(nil),           // 78: outrider.v1.Count
-	(*Books)(nil),           // 79: outrider.v1.Books
-	(*Stats)(nil),           // 80: outrider.v1.Stats
-	(*StepStats)(nil),       // 81: outrider.v1.StepStats
-	(*MemberStats)(nil),     // 82: outrider.v1.MemberStats
-	(*GetMetrics)(nil),      // 83: outrider.v1.GetMetrics
-	(*Metrics)(nil),         // 84: outrider.v1.Metrics
-	(*Close)(nil),           // 85: outrider.v1.Close
-	(*Closed)(nil),          // 86: outrider.v1.Closed
-	(*Hold)(nil),            // 87: outrider.v1.Hold
-	(*HoldGranted)(nil),     // 88: outrider.v1.HoldGranted
-	(*AwaitFrontier)(nil),   // 89: outrider.v1.AwaitFrontier
-	(*ReleaseHold)(nil),     // 90: outrider.v1.ReleaseHold
-	(*BeginUpdate)(nil),     // 91: outrider.v1.BeginUpdate
-	(*EngineState)(nil),     // 92: outrider.v1.EngineState
-	(*UpdateState)(nil),     // 93: outrider.v1.UpdateState
-	(*GetUpdate)(nil),       // 94: outrider.v1.GetUpdate
-	(*RecordUpdate)(nil),    // 95: outrider.v1.RecordUpdate
-	(*UndoUpdate)(nil),      // 96: outrider.v1.UndoUpdate
-	nil,                     // 97: outrider.v1.Publish.RolesEntry
-	nil,                     // 98: outrider.v1.Publication.RolesEntry
-	nil,                     // 99: outrider.v1.Books.DiscardedEntry
-	nil,                     // 100: outrider.v1.Books.LiveGroupsEntry
+	(*Push)(nil),            // 52: outrider.v1.Push
+	(*Pushed)(nil),          // 53: outrider.v1.Pushed
+	(*EndStream)(nil),       // 54: outrider.v1.EndStream
+	(*LetGo)(nil),           // 55: outrider.v1.LetGo
+	(*Take)(nil),            // 56: outrider.v1.Take
+	(*Alone)(nil),           // 57: outrider.v1.Alone
+	(*CancelTake)(nil),      // 58: outrider.v1.CancelTake
+	(*LeasedGroup)(nil),     // 59: outrider.v1.LeasedGroup
+	(*Lease)(nil),           // 60: outrider.v1.Lease
+	(*Shard)(nil),           // 61: outrider.v1.Shard
+	(*Publish)(nil),         // 62: outrider.v1.Publish
+	(*Publication)(nil),     // 63: outrider.v1.Publication
+	(*Admit)(nil),           // 64: outrider.v1.Admit
+	(*Admitted)(nil),        // 65: outrider.v1.Admitted
+	(*Next)(nil),            // 66: outrider.v1.Next
+	(*Commit)(nil),          // 67: outrider.v1.Commit
+	(*Rollback)(nil),        // 68: outrider.v1.Rollback
+	(*LeaseStatus)(nil),     // 69: outrider.v1.LeaseStatus
+	(*Settled)(nil),         // 70: outrider.v1.Settled
+	(*DiscardGroups)(nil),   // 71: outrider.v1.DiscardGroups
+	(*Entry)(nil),           // 72: outrider.v1.Entry
+	(*SetBase)(nil),         // 73: outrider.v1.SetBase
+	(*Append)(nil),          // 74: outrider.v1.Append
+	(*Committed)(nil),       // 75: outrider.v1.Committed
+	(*GetState)(nil),        // 76: outrider.v1.GetState
+	(*StateBytes)(nil),      // 77: outrider.v1.StateBytes
+	(*Saved)(nil),           // 78: outrider.v1.Saved
+	(*Rewind)(nil),          // 79: outrider.v1.Rewind
+	(*Rewound)(nil),         // 80: outrider.v1.Rewound
+	(*GetStats)(nil),        // 81: outrider.v1.GetStats
+	(*Count)(nil),           // 82: outrider.v1.Count
+	(*Books)(nil),           // 83: outrider.v1.Books
+	(*Stats)(nil),           // 84: outrider.v1.Stats
+	(*StepStats)(nil),       // 85: outrider.v1.StepStats
+	(*MemberStats)(nil),     // 86: outrider.v1.MemberStats
+	(*GetMetrics)(nil),      // 87: outrider.v1.GetMetrics
+	(*Metrics)(nil),         // 88: outrider.v1.Metrics
+	(*Close)(nil),           // 89: outrider.v1.Close
+	(*Closed)(nil),          // 90: outrider.v1.Closed
+	(*Hold)(nil),            // 91: outrider.v1.Hold
+	(*HoldGranted)(nil),     // 92: outrider.v1.HoldGranted
+	(*AwaitFrontier)(nil),   // 93: outrider.v1.AwaitFrontier
+	(*ReleaseHold)(nil),     // 94: outrider.v1.ReleaseHold
+	(*BeginUpdate)(nil),     // 95: outrider.v1.BeginUpdate
+	(*EngineState)(nil),     // 96: outrider.v1.EngineState
+	(*UpdateState)(nil),     // 97: outrider.v1.UpdateState
+	(*GetUpdate)(nil),       // 98: outrider.v1.GetUpdate
+	(*RecordUpdate)(nil),    // 99: outrider.v1.RecordUpdate
+	(*UndoUpdate)(nil),      // 100: outrider.v1.UndoUpdate
+	nil,                     // 101: outrider.v1.Publish.RolesEntry
+	nil,                     // 102: outrider.v1.Publication.RolesEntry
+	nil,                     // 103: outrider.v1.Books.DiscardedEntry
+	nil,                     // 104: outrider.v1.Books.LiveGroupsEntry
 }
 var file_outrider_proto_depIdxs = []int32{
 	1,   // 0: outrider.v1.Frame.error:type_name -> outrider.v1.Error
@@ -8252,125 +8559,129 @@ var file_outrider_proto_depIdxs = []int32{
 	39,  // 29: outrider.v1.Frame.cancel_groups:type_name -> outrider.v1.CancelGroups
 	40,  // 30: outrider.v1.Frame.groups_cancelled:type_name -> outrider.v1.GroupsCancelled
 	38,  // 31: outrider.v1.Frame.set_slots:type_name -> outrider.v1.SetSlots
-	52,  // 32: outrider.v1.Frame.take:type_name -> outrider.v1.Take
-	54,  // 33: outrider.v1.Frame.cancel_take:type_name -> outrider.v1.CancelTake
-	56,  // 34: outrider.v1.Frame.lease:type_name -> outrider.v1.Lease
-	58,  // 35: outrider.v1.Frame.publish:type_name -> outrider.v1.Publish
-	59,  // 36: outrider.v1.Frame.publication:type_name -> outrider.v1.Publication
-	60,  // 37: outrider.v1.Frame.admit:type_name -> outrider.v1.Admit
-	61,  // 38: outrider.v1.Frame.admitted:type_name -> outrider.v1.Admitted
-	63,  // 39: outrider.v1.Frame.commit:type_name -> outrider.v1.Commit
-	64,  // 40: outrider.v1.Frame.rollback:type_name -> outrider.v1.Rollback
-	65,  // 41: outrider.v1.Frame.lease_status:type_name -> outrider.v1.LeaseStatus
-	66,  // 42: outrider.v1.Frame.settled:type_name -> outrider.v1.Settled
-	67,  // 43: outrider.v1.Frame.discard_groups:type_name -> outrider.v1.DiscardGroups
-	62,  // 44: outrider.v1.Frame.next:type_name -> outrider.v1.Next
-	69,  // 45: outrider.v1.Frame.set_base:type_name -> outrider.v1.SetBase
-	70,  // 46: outrider.v1.Frame.append:type_name -> outrider.v1.Append
-	71,  // 47: outrider.v1.Frame.committed:type_name -> outrider.v1.Committed
-	72,  // 48: outrider.v1.Frame.get_state:type_name -> outrider.v1.GetState
-	73,  // 49: outrider.v1.Frame.state_bytes:type_name -> outrider.v1.StateBytes
-	74,  // 50: outrider.v1.Frame.saved:type_name -> outrider.v1.Saved
-	75,  // 51: outrider.v1.Frame.rewind:type_name -> outrider.v1.Rewind
-	76,  // 52: outrider.v1.Frame.rewound:type_name -> outrider.v1.Rewound
-	77,  // 53: outrider.v1.Frame.get_stats:type_name -> outrider.v1.GetStats
-	80,  // 54: outrider.v1.Frame.stats:type_name -> outrider.v1.Stats
-	85,  // 55: outrider.v1.Frame.close:type_name -> outrider.v1.Close
-	86,  // 56: outrider.v1.Frame.closed:type_name -> outrider.v1.Closed
-	83,  // 57: outrider.v1.Frame.get_metrics:type_name -> outrider.v1.GetMetrics
-	84,  // 58: outrider.v1.Frame.metrics:type_name -> outrider.v1.Metrics
-	87,  // 59: outrider.v1.Frame.hold:type_name -> outrider.v1.Hold
-	88,  // 60: outrider.v1.Frame.hold_granted:type_name -> outrider.v1.HoldGranted
-	89,  // 61: outrider.v1.Frame.await_frontier:type_name -> outrider.v1.AwaitFrontier
-	90,  // 62: outrider.v1.Frame.release_hold:type_name -> outrider.v1.ReleaseHold
-	91,  // 63: outrider.v1.Frame.begin_update:type_name -> outrider.v1.BeginUpdate
-	93,  // 64: outrider.v1.Frame.update_state:type_name -> outrider.v1.UpdateState
-	94,  // 65: outrider.v1.Frame.get_update:type_name -> outrider.v1.GetUpdate
-	95,  // 66: outrider.v1.Frame.record_update:type_name -> outrider.v1.RecordUpdate
-	96,  // 67: outrider.v1.Frame.undo_update:type_name -> outrider.v1.UndoUpdate
-	7,   // 68: outrider.v1.Timeline.origin:type_name -> outrider.v1.Term
-	8,   // 69: outrider.v1.Receipt.timeline:type_name -> outrider.v1.Timeline
-	10,  // 70: outrider.v1.Locator.segment:type_name -> outrider.v1.SegmentId
-	13,  // 71: outrider.v1.Own.run:type_name -> outrider.v1.Run
-	15,  // 72: outrider.v1.Own.config:type_name -> outrider.v1.Config
-	17,  // 73: outrider.v1.Config.source:type_name -> outrider.v1.Source
-	16,  // 74: outrider.v1.Config.times:type_name -> outrider.v1.Times
-	13,  // 75: outrider.v1.Join.run:type_name -> outrider.v1.Run
-	20,  // 76: outrider.v1.Join.worker:type_name -> outrider.v1.WorkerRole
-	21,  // 77: outrider.v1.Join.trainer:type_name -> outrider.v1.TrainerRole
-	12,  // 78: outrider.v1.Join.endpoint:type_name -> outrider.v1.Endpoint
-	7,   // 79: outrider.v1.Join.known_term:type_name -> outrider.v1.Term
-	22,  // 80: outrider.v1.Join.inventory:type_name -> outrider.v1.Inventory
-	8,   // 81: outrider.v1.WorkerRole.confirmed_timeline:type_name -> outrider.v1.Timeline
-	68,  // 82: outrider.v1.TrainerRole.log:type_name -> outrider.v1.Entry
-	23,  // 83: outrider.v1.Inventory.held:type_name -> outrider.v1.Held
-	9,   // 84: outrider.v1.Held.receipt:type_name -> outrider.v1.Receipt
-	45,  // 85: outrider.v1.Held.outcome:type_name -> outrider.v1.Outcome
-	7,   // 86: outrider.v1.Joined.term:type_name -> outrider.v1.Term
-	8,   // 87: outrider.v1.Joined.timeline:type_name -> outrider.v1.Timeline
-	12,  // 88: outrider.v1.Joined.table:type_name -> outrider.v1.Endpoint
-	10,  // 89: outrider.v1.Joined.table_segment:type_name -> outrider.v1.SegmentId
-	9,   // 90: outrider.v1.Joined.void:type_name -> outrider.v1.Receipt
-	7,   // 91: outrider.v1.NewTerm.term:type_name -> outrider.v1.Term
-	8,   // 92: outrider.v1.NewTimeline.timeline:type_name -> outrider.v1.Timeline
-	1,   // 93: outrider.v1.End.error:type_name -> outrider.v1.Error
-	10,  // 94: outrider.v1.Fetch.segments:type_name -> outrider.v1.SegmentId
-	10,  // 95: outrider.v1.Fetched.segments:type_name -> outrider.v1.SegmentId
-	8,   // 96: outrider.v1.Receipts.timeline:type_name -> outrider.v1.Timeline
-	33,  // 97: outrider.v1.Grant.receipts:type_name -> outrider.v1.Receipts
-	33,  // 98: outrider.v1.Carried.receipts:type_name -> outrider.v1.Receipts
-	33,  // 99: outrider.v1.Credit.receipts:type_name -> outrider.v1.Receipts
-	9,   // 100: outrider.v1.Cancel.receipts:type_name -> outrider.v1.Receipt
-	42,  // 101: outrider.v1.SampleDone.counts:type_name -> outrider.v1.SampleCount
-	9,   // 102: outrider.v1.SampleCount.receipt:type_name -> outrider.v1.Receipt
-	45,  // 103: outrider.v1.Report.outcomes:type_name -> outrider.v1.Outcome
-	44,  // 104: outrider.v1.Report.successes:type_name -> outrider.v1.Successes
-	33,  // 105: outrider.v1.Successes.receipts:type_name -> outrider.v1.Receipts
-	9,   // 106: outrider.v1.Outcome.receipt:type_name -> outrider.v1.Receipt
-	11,  // 107: outrider.v1.Outcome.locator:type_name -> outrider.v1.Locator
-	46,  // 108: outrider.v1.Outcome.summary:type_name -> outrider.v1.Summary
-	1,   // 109: outrider.v1.Reported.errors:type_name -> outrider.v1.Error
-	8,   // 110: outrider.v1.Confirmed.timeline:type_name -> outrider.v1.Timeline
-	53,  // 111: outrider.v1.Take.alone:type_name -> outrider.v1.Alone
-	11,  // 112: outrider.v1.LeasedGroup.locator:type_name -> outrider.v1.Locator
-	46,  // 113: outrider.v1.LeasedGroup.summary:type_name -> outrider.v1.Summary
-	55,  // 114: outrider.v1.Lease.groups:type_name -> outrider.v1.LeasedGroup
-	12,  // 115: outrider.v1.Lease.endpoints:type_name -> outrider.v1.Endpoint
-	11,  // 116: outrider.v1.Shard.locators:type_name -> outrider.v1.Locator
-	57,  // 117: outrider.v1.Publish.shards:type_name -> outrider.v1.Shard
-	97,  // 118: outrider.v1.Publish.roles:type_name -> outrider.v1.Publish.RolesEntry
-	8,   // 119: outrider.v1.Publication.timeline:type_name -> outrider.v1.Timeline
-	7,   // 120: outrider.v1.Publication.term:type_name -> outrider.v1.Term
-	57,  // 121: outrider.v1.Publication.shards:type_name -> outrider.v1.Shard
-	98,  // 122: outrider.v1.Publication.roles:type_name -> outrider.v1.Publication.RolesEntry
-	12,  // 123: outrider.v1.Publication.endpoints:type_name -> outrider.v1.Endpoint
-	59,  // 124: outrider.v1.Admit.publication:type_name -> outrider.v1.Publication
-	10,  // 125: outrider.v1.Admitted.segments:type_name -> outrider.v1.SegmentId
-	11,  // 126: outrider.v1.Admitted.locators:type_name -> outrider.v1.Locator
-	60,  // 127: outrider.v1.Commit.admit:type_name -> outrider.v1.Admit
-	68,  // 128: outrider.v1.SetBase.log:type_name -> outrider.v1.Entry
-	68,  // 129: outrider.v1.Append.entry:type_name -> outrider.v1.Entry
-	78,  // 130: outrider.v1.Books.reserved:type_name -> outrider.v1.Count
-	78,  // 131: outrider.v1.Books.acknowledged:type_name -> outrider.v1.Count
-	99,  // 132: outrider.v1.Books.discarded:type_name -> outrider.v1.Books.DiscardedEntry
-	78,  // 133: outrider.v1.Books.failed:type_name -> outrider.v1.Count
-	78,  // 134: outrider.v1.Books.live:type_name -> outrider.v1.Count
-	100, // 135: outrider.v1.Books.live_groups:type_name -> outrider.v1.Books.LiveGroupsEntry
-	79,  // 136: outrider.v1.Stats.books:type_name -> outrider.v1.Books
-	8,   // 137: outrider.v1.Stats.timeline:type_name -> outrider.v1.Timeline
-	7,   // 138: outrider.v1.Stats.term:type_name -> outrider.v1.Term
-	82,  // 139: outrider.v1.Stats.members:type_name -> outrider.v1.MemberStats
-	81,  // 140: outrider.v1.Stats.step:type_name -> outrider.v1.StepStats
-	80,  // 141: outrider.v1.Closed.stats:type_name -> outrider.v1.Stats
-	92,  // 142: outrider.v1.UpdateState.engines:type_name -> outrider.v1.EngineState
-	78,  // 143: outrider.v1.Books.DiscardedEntry.value:type_name -> outrider.v1.Count
-	0,   // 144: outrider.v1.Owner.Session:input_type -> outrider.v1.Frame
-	0,   // 145: outrider.v1.Owner.Session:output_type -> outrider.v1.Frame
-	145, // [145:146] is the sub-list for method output_type
-	144, // [144:145] is the sub-list for method input_type
-	144, // [144:144] is the sub-list for extension type_name
-	144, // [144:144] is the sub-list for extension extendee
-	0,   // [0:144] is the sub-list for field type_name
+	56,  // 32: outrider.v1.Frame.take:type_name -> outrider.v1.Take
+	58,  // 33: outrider.v1.Frame.cancel_take:type_name -> outrider.v1.CancelTake
+	60,  // 34: outrider.v1.Frame.lease:type_name -> outrider.v1.Lease
+	62,  // 35: outrider.v1.Frame.publish:type_name -> outrider.v1.Publish
+	63,  // 36: outrider.v1.Frame.publication:type_name -> outrider.v1.Publication
+	64,  // 37: outrider.v1.Frame.admit:type_name -> outrider.v1.Admit
+	65,  // 38: outrider.v1.Frame.admitted:type_name -> outrider.v1.Admitted
+	67,  // 39: outrider.v1.Frame.commit:type_name -> outrider.v1.Commit
+	68,  // 40: outrider.v1.Frame.rollback:type_name -> outrider.v1.Rollback
+	69,  // 41: outrider.v1.Frame.lease_status:type_name -> outrider.v1.LeaseStatus
+	70,  // 42: outrider.v1.Frame.settled:type_name -> outrider.v1.Settled
+	71,  // 43: outrider.v1.Frame.discard_groups:type_name -> outrider.v1.DiscardGroups
+	66,  // 44: outrider.v1.Frame.next:type_name -> outrider.v1.Next
+	52,  // 45: outrider.v1.Frame.push:type_name -> outrider.v1.Push
+	53,  // 46: outrider.v1.Frame.pushed:type_name -> outrider.v1.Pushed
+	54,  // 47: outrider.v1.Frame.end_stream:type_name -> outrider.v1.EndStream
+	55,  // 48: outrider.v1.Frame.let_go:type_name -> outrider.v1.LetGo
+	73,  // 49: outrider.v1.Frame.set_base:type_name -> outrider.v1.SetBase
+	74,  // 50: outrider.v1.Frame.append:type_name -> outrider.v1.Append
+	75,  // 51: outrider.v1.Frame.committed:type_name -> outrider.v1.Committed
+	76,  // 52: outrider.v1.Frame.get_state:type_name -> outrider.v1.GetState
+	77,  // 53: outrider.v1.Frame.state_bytes:type_name -> outrider.v1.StateBytes
+	78,  // 54: outrider.v1.Frame.saved:type_name -> outrider.v1.Saved
+	79,  // 55: outrider.v1.Frame.rewind:type_name -> outrider.v1.Rewind
+	80,  // 56: outrider.v1.Frame.rewound:type_name -> outrider.v1.Rewound
+	81,  // 57: outrider.v1.Frame.get_stats:type_name -> outrider.v1.GetStats
+	84,  // 58: outrider.v1.Frame.stats:type_name -> outrider.v1.Stats
+	89,  // 59: outrider.v1.Frame.close:type_name -> outrider.v1.Close
+	90,  // 60: outrider.v1.Frame.closed:type_name -> outrider.v1.Closed
+	87,  // 61: outrider.v1.Frame.get_metrics:type_name -> outrider.v1.GetMetrics
+	88,  // 62: outrider.v1.Frame.metrics:type_name -> outrider.v1.Metrics
+	91,  // 63: outrider.v1.Frame.hold:type_name -> outrider.v1.Hold
+	92,  // 64: outrider.v1.Frame.hold_granted:type_name -> outrider.v1.HoldGranted
+	93,  // 65: outrider.v1.Frame.await_frontier:type_name -> outrider.v1.AwaitFrontier
+	94,  // 66: outrider.v1.Frame.release_hold:type_name -> outrider.v1.ReleaseHold
+	95,  // 67: outrider.v1.Frame.begin_update:type_name -> outrider.v1.BeginUpdate
+	97,  // 68: outrider.v1.Frame.update_state:type_name -> outrider.v1.UpdateState
+	98,  // 69: outrider.v1.Frame.get_update:type_name -> outrider.v1.GetUpdate
+	99,  // 70: outrider.v1.Frame.record_update:type_name -> outrider.v1.RecordUpdate
+	100, // 71: outrider.v1.Frame.undo_update:type_name -> outrider.v1.UndoUpdate
+	7,   // 72: outrider.v1.Timeline.origin:type_name -> outrider.v1.Term
+	8,   // 73: outrider.v1.Receipt.timeline:type_name -> outrider.v1.Timeline
+	10,  // 74: outrider.v1.Locator.segment:type_name -> outrider.v1.SegmentId
+	13,  // 75: outrider.v1.Own.run:type_name -> outrider.v1.Run
+	15,  // 76: outrider.v1.Own.config:type_name -> outrider.v1.Config
+	17,  // 77: outrider.v1.Config.source:type_name -> outrider.v1.Source
+	16,  // 78: outrider.v1.Config.times:type_name -> outrider.v1.Times
+	13,  // 79: outrider.v1.Join.run:type_name -> outrider.v1.Run
+	20,  // 80: outrider.v1.Join.worker:type_name -> outrider.v1.WorkerRole
+	21,  // 81: outrider.v1.Join.trainer:type_name -> outrider.v1.TrainerRole
+	12,  // 82: outrider.v1.Join.endpoint:type_name -> outrider.v1.Endpoint
+	7,   // 83: outrider.v1.Join.known_term:type_name -> outrider.v1.Term
+	22,  // 84: outrider.v1.Join.inventory:type_name -> outrider.v1.Inventory
+	8,   // 85: outrider.v1.WorkerRole.confirmed_timeline:type_name -> outrider.v1.Timeline
+	72,  // 86: outrider.v1.TrainerRole.log:type_name -> outrider.v1.Entry
+	23,  // 87: outrider.v1.Inventory.held:type_name -> outrider.v1.Held
+	9,   // 88: outrider.v1.Held.receipt:type_name -> outrider.v1.Receipt
+	45,  // 89: outrider.v1.Held.outcome:type_name -> outrider.v1.Outcome
+	7,   // 90: outrider.v1.Joined.term:type_name -> outrider.v1.Term
+	8,   // 91: outrider.v1.Joined.timeline:type_name -> outrider.v1.Timeline
+	12,  // 92: outrider.v1.Joined.table:type_name -> outrider.v1.Endpoint
+	10,  // 93: outrider.v1.Joined.table_segment:type_name -> outrider.v1.SegmentId
+	9,   // 94: outrider.v1.Joined.void:type_name -> outrider.v1.Receipt
+	7,   // 95: outrider.v1.NewTerm.term:type_name -> outrider.v1.Term
+	8,   // 96: outrider.v1.NewTimeline.timeline:type_name -> outrider.v1.Timeline
+	1,   // 97: outrider.v1.End.error:type_name -> outrider.v1.Error
+	10,  // 98: outrider.v1.Fetch.segments:type_name -> outrider.v1.SegmentId
+	10,  // 99: outrider.v1.Fetched.segments:type_name -> outrider.v1.SegmentId
+	8,   // 100: outrider.v1.Receipts.timeline:type_name -> outrider.v1.Timeline
+	33,  // 101: outrider.v1.Grant.receipts:type_name -> outrider.v1.Receipts
+	33,  // 102: outrider.v1.Carried.receipts:type_name -> outrider.v1.Receipts
+	33,  // 103: outrider.v1.Credit.receipts:type_name -> outrider.v1.Receipts
+	9,   // 104: outrider.v1.Cancel.receipts:type_name -> outrider.v1.Receipt
+	42,  // 105: outrider.v1.SampleDone.counts:type_name -> outrider.v1.SampleCount
+	9,   // 106: outrider.v1.SampleCount.receipt:type_name -> outrider.v1.Receipt
+	45,  // 107: outrider.v1.Report.outcomes:type_name -> outrider.v1.Outcome
+	44,  // 108: outrider.v1.Report.successes:type_name -> outrider.v1.Successes
+	33,  // 109: outrider.v1.Successes.receipts:type_name -> outrider.v1.Receipts
+	9,   // 110: outrider.v1.Outcome.receipt:type_name -> outrider.v1.Receipt
+	11,  // 111: outrider.v1.Outcome.locator:type_name -> outrider.v1.Locator
+	46,  // 112: outrider.v1.Outcome.summary:type_name -> outrider.v1.Summary
+	1,   // 113: outrider.v1.Reported.errors:type_name -> outrider.v1.Error
+	8,   // 114: outrider.v1.Confirmed.timeline:type_name -> outrider.v1.Timeline
+	57,  // 115: outrider.v1.Take.alone:type_name -> outrider.v1.Alone
+	11,  // 116: outrider.v1.LeasedGroup.locator:type_name -> outrider.v1.Locator
+	46,  // 117: outrider.v1.LeasedGroup.summary:type_name -> outrider.v1.Summary
+	59,  // 118: outrider.v1.Lease.groups:type_name -> outrider.v1.LeasedGroup
+	12,  // 119: outrider.v1.Lease.endpoints:type_name -> outrider.v1.Endpoint
+	11,  // 120: outrider.v1.Shard.locators:type_name -> outrider.v1.Locator
+	61,  // 121: outrider.v1.Publish.shards:type_name -> outrider.v1.Shard
+	101, // 122: outrider.v1.Publish.roles:type_name -> outrider.v1.Publish.RolesEntry
+	8,   // 123: outrider.v1.Publication.timeline:type_name -> outrider.v1.Timeline
+	7,   // 124: outrider.v1.Publication.term:type_name -> outrider.v1.Term
+	61,  // 125: outrider.v1.Publication.shards:type_name -> outrider.v1.Shard
+	102, // 126: outrider.v1.Publication.roles:type_name -> outrider.v1.Publication.RolesEntry
+	12,  // 127: outrider.v1.Publication.endpoints:type_name -> outrider.v1.Endpoint
+	63,  // 128: outrider.v1.Admit.publication:type_name -> outrider.v1.Publication
+	10,  // 129: outrider.v1.Admitted.segments:type_name -> outrider.v1.SegmentId
+	11,  // 130: outrider.v1.Admitted.locators:type_name -> outrider.v1.Locator
+	64,  // 131: outrider.v1.Commit.admit:type_name -> outrider.v1.Admit
+	72,  // 132: outrider.v1.SetBase.log:type_name -> outrider.v1.Entry
+	72,  // 133: outrider.v1.Append.entry:type_name -> outrider.v1.Entry
+	82,  // 134: outrider.v1.Books.reserved:type_name -> outrider.v1.Count
+	82,  // 135: outrider.v1.Books.acknowledged:type_name -> outrider.v1.Count
+	103, // 136: outrider.v1.Books.discarded:type_name -> outrider.v1.Books.DiscardedEntry
+	82,  // 137: outrider.v1.Books.failed:type_name -> outrider.v1.Count
+	82,  // 138: outrider.v1.Books.live:type_name -> outrider.v1.Count
+	104, // 139: outrider.v1.Books.live_groups:type_name -> outrider.v1.Books.LiveGroupsEntry
+	83,  // 140: outrider.v1.Stats.books:type_name -> outrider.v1.Books
+	8,   // 141: outrider.v1.Stats.timeline:type_name -> outrider.v1.Timeline
+	7,   // 142: outrider.v1.Stats.term:type_name -> outrider.v1.Term
+	86,  // 143: outrider.v1.Stats.members:type_name -> outrider.v1.MemberStats
+	85,  // 144: outrider.v1.Stats.step:type_name -> outrider.v1.StepStats
+	84,  // 145: outrider.v1.Closed.stats:type_name -> outrider.v1.Stats
+	96,  // 146: outrider.v1.UpdateState.engines:type_name -> outrider.v1.EngineState
+	82,  // 147: outrider.v1.Books.DiscardedEntry.value:type_name -> outrider.v1.Count
+	0,   // 148: outrider.v1.Owner.Session:input_type -> outrider.v1.Frame
+	0,   // 149: outrider.v1.Owner.Session:output_type -> outrider.v1.Frame
+	149, // [149:150] is the sub-list for method output_type
+	148, // [148:149] is the sub-list for method input_type
+	148, // [148:148] is the sub-list for extension type_name
+	148, // [148:148] is the sub-list for extension extendee
+	0,   // [0:148] is the sub-list for field type_name
 }
 
 func init() { file_outrider_proto_init() }
@@ -8423,6 +8734,10 @@ func file_outrider_proto_init() {
 		(*Frame_Settled)(nil),
 		(*Frame_DiscardGroups)(nil),
 		(*Frame_Next)(nil),
+		(*Frame_Push)(nil),
+		(*Frame_Pushed)(nil),
+		(*Frame_EndStream)(nil),
+		(*Frame_LetGo)(nil),
 		(*Frame_SetBase)(nil),
 		(*Frame_Append)(nil),
 		(*Frame_Committed)(nil),
@@ -8453,7 +8768,7 @@ func file_outrider_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_outrider_proto_rawDesc), len(file_outrider_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   101,
+			NumMessages:   105,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

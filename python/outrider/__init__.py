@@ -36,6 +36,7 @@ from outrider.sample import Sample
 from outrider.source import Table, table
 from outrider.start import connect, own, start
 from outrider.stats import Books, Bound, Count, MemberStats, Stats, StepStats
+from outrider.stream import Stream, stream
 from outrider.trainer import Trainer
 from outrider.update import Engine, Members, UpdateReport
 from outrider.work import Work
@@ -80,6 +81,7 @@ __all__ = [
     "StartError",
     "Stats",
     "StepStats",
+    "Stream",
     "Table",
     "Trainer",
     "Unsupported",
@@ -91,5 +93,6 @@ __all__ = [
     "keyed",
     "own",
     "start",
+    "stream",
     "table",
 ]

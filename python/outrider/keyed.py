@@ -16,8 +16,9 @@ from outrider import _ray
 from outrider import _wire_pb2 as wire
 from outrider._memory import write_stream
 from outrider._report import Finished
+from outrider._row import one_row, print_of
 from outrider.config import count
-from outrider.errors import ConfigError, DataError
+from outrider.errors import ConfigError
 
 if TYPE_CHECKING:
     from outrider.work import Work
@@ -152,48 +153,3 @@ class Rows:
             return
         work.made(batch, print_of(batch))
         ready([work])
-
-
-def one_row(made: Any, schema: pa.Schema | None) -> pa.RecordBatch:
-    """Brings what a user's function made into columns.
-
-    Raises:
-        DataError: Not one row, or not of the schema.
-    """
-    try:
-        if isinstance(made, Mapping):
-            batch = pa.RecordBatch.from_pylist([dict(made)], schema=schema)
-            missing = set(made) - set(batch.schema.names)
-            if missing:
-                raise DataError(f"outrider: the row has {sorted(missing)}, which schema= does not; leave them out")
-        elif isinstance(made, pa.RecordBatch):
-            batch = made
-        else:
-            raise DataError(
-                f"outrider: the row is a {type(made).__name__}; return a dict, or a record batch of one row"
-            )
-    except pa.ArrowException as error:
-        raise DataError(
-            f"outrider: the row cannot be made into columns: {error}; give values of the schema's types"
-        ) from error
-    if batch.num_rows != 1 or batch.num_columns == 0:
-        raise DataError(
-            f"outrider: the row has {batch.num_rows} rows and {batch.num_columns} columns; return one row of at least one"
-        )
-    if schema is not None and not batch.schema.equals(schema, check_metadata=False):
-        raise DataError(
-            f"outrider: the row's columns are {named(batch.schema)}, schema= says {named(schema)}; return those of schema="
-        )
-    return batch
-
-
-def named(schema: pa.Schema) -> str:
-    """Names and types in one line."""
-    return ", ".join(f"{field.name}: {field.type}" for field in schema)
-
-
-def print_of(batch: pa.RecordBatch) -> bytes:
-    """32 bytes: half a digest of the columns, half one of the values, whatever the layout of the arrays."""
-    columns = hashlib.sha256(named(batch.schema).encode()).digest()
-    values = hashlib.sha256(repr(batch.to_pylist()).encode("utf-8", "surrogatepass")).digest()
-    return columns[:16] + values[:16]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Protocol
+
+import pyarrow as pa
 
 from outrider import _wire_pb2 as wire
 from outrider import stats as _stats
@@ -21,6 +23,7 @@ from outrider.errors import Closed
 from outrider.hold import Hold
 from outrider.lease import Lease, take
 from outrider.stats import Stats
+from outrider.stream import pairs, to_push
 from outrider.update import Send, UpdateReport, rebroadcast, update_weights
 
 
@@ -282,6 +285,81 @@ class Run:
 
     def _saved(self, rollout: int) -> Steps[None]:
         yield Wait(self._client().ask(saved=wire.Saved(rollout=count("rollout", rollout, -1))))
+
+    def push(self, id: str | bytes | int, row: Mapping[str, Any] | pa.RecordBatch, wait: bool = True) -> bool:  # noqa: A002  (read as English where it is called)
+        """Gives one prompt to a run whose source is `outrider.stream()`; copied.
+
+        An id that was pushed before with an equal row counts once, however often and by whomever it is said, also after a restart:
+        a producer that does not know how far it came pushes again. Ids are known until 16,384 later ones have settled in a saved
+        state. This process's sidecar keeps the row until its group has settled in a state that was `saved`; so does the run, which
+        holds at most 24 MiB of rows, and lets pushes wait beyond that.
+
+        Args:
+            id: Of the prompt, unique in the run: text, bytes or an integer.
+            row: A dict, or a record batch of one row.
+            wait: Wait while `waiting` groups are unsettled; False: refuse.
+
+        Returns:
+            Whether it is new.
+
+        Raises:
+            Conflict: The id was pushed before with another row.
+            Refused: No stream, or it has ended, or there is no room and `wait` is False.
+            DataError: What is not one row.
+        """
+        return blocking(self._push([(id, row)], wait)) == 1
+
+    async def push_async(
+        self,
+        id: str | bytes | int,  # noqa: A002
+        row: Mapping[str, Any] | pa.RecordBatch,
+        wait: bool = True,
+    ) -> bool:
+        """`push`, awaited."""
+        await self._join()
+        return await awaiting(self._push([(id, row)], wait)) == 1
+
+    def push_many(self, rows: Mapping[Any, Any] | Iterable[tuple[Any, Any]], wait: bool = True) -> int:
+        """`push` of several at once, in order: all of them or none. At most `waiting` new ones, and 8 MiB of rows.
+
+        Args:
+            rows: Rows by id, or pairs of id and row.
+            wait: As in `push`; it waits until there is room for all of them.
+
+        Returns:
+            How many are new.
+
+        Raises:
+            Conflict: An id was pushed before with another row.
+            Refused: As in `push`, or more than ever fit.
+            DataError: What is not one row.
+        """
+        return blocking(self._push(pairs(rows), wait))
+
+    async def push_many_async(self, rows: Mapping[Any, Any] | Iterable[tuple[Any, Any]], wait: bool = True) -> int:
+        """`push_many`, awaited."""
+        await self._join()
+        return await awaiting(self._push(pairs(rows), wait))
+
+    def _push(self, rows: Iterable[tuple[Any, Any]], wait: bool) -> Steps[int]:
+        answer = yield Wait(self._client().ask(push=to_push(rows, wait)))
+        return int(answer.frame.pushed.fresh)
+
+    def end_stream(self) -> None:
+        """Says that nothing new will be pushed: the run ends when all that was has settled. Idempotent.
+
+        Raises:
+            Refused: The source is no stream.
+        """
+        blocking(self._end_stream())
+
+    async def end_stream_async(self) -> None:
+        """`end_stream`, awaited."""
+        await self._join()
+        await awaiting(self._end_stream())
+
+    def _end_stream(self) -> Steps[None]:
+        yield Wait(self._client().ask(end_stream=wire.EndStream()))
 
     def stats(self, *, step: bool = False) -> Stats:
         """One look at the run; after `close`, the last one.

@@ -14,6 +14,7 @@ from outrider._memory import write_stream
 from outrider.config import count
 from outrider.errors import ConfigError
 from outrider.keyed import Keyed
+from outrider.stream import Stream
 
 
 class Table:
@@ -42,7 +43,7 @@ class Table:
         return write_stream(whole.schema, whole.to_batches(), "table")
 
 
-Source: TypeAlias = Table | Keyed
+Source: TypeAlias = Table | Keyed | Stream
 """What `outrider.start` and `outrider.own` take."""
 
 

@@ -14,6 +14,7 @@ from outrider.errors import ConfigError
 from outrider.keyed import Keyed
 from outrider.run import Run, Static
 from outrider.source import Source, Table
+from outrider.stream import Stream
 
 
 def own(
@@ -31,7 +32,7 @@ def own(
 
     Args:
         name: Unique among the runs of a Ray namespace.
-        source: From `outrider.table` or `outrider.keyed`.
+        source: From `outrider.table`, `outrider.keyed` or `outrider.stream`.
         group_size: Samples of each prompt group.
         batch_groups: Groups of each batch.
         limits: The four bounds; what is left out is derived.
@@ -68,7 +69,7 @@ def start(
 
     Args:
         name: Unique among the runs of this Ray namespace.
-        source: From `outrider.table` or `outrider.keyed`.
+        source: From `outrider.table`, `outrider.keyed` or `outrider.stream`.
         group_size: Samples of each prompt group.
         batch_groups: Groups of each batch.
         limits: The four bounds; what is left out is derived.
@@ -118,9 +119,9 @@ def configure(
     """
     if not isinstance(name, str) or not name or len(name) > 128 or not name.isprintable() or "/" in name:
         raise ConfigError(f"outrider: name={name!r} cannot name a run; give 1 to 128 printable characters without '/'")
-    if not isinstance(source, (Table, Keyed)):
+    if not isinstance(source, (Table, Keyed, Stream)):
         raise ConfigError(
-            f"outrider: source={type(source).__name__} is no source; give outrider.table(rows) or outrider.keyed(length, row)"
+            f"outrider: source={type(source).__name__} is no source; give outrider.table(rows), outrider.keyed(length, row) or outrider.stream()"
         )
     if state is not None and not isinstance(state, (bytes, bytearray, memoryview)):
         raise ConfigError(f"outrider: state={type(state).__name__} is no state; give the bytes of run.state(R)")

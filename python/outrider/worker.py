@@ -18,6 +18,7 @@ from outrider._inbox import Inbox
 from outrider._member import Member
 from outrider._memory import nbytes, write_stream
 from outrider._report import Report, Reporter
+from outrider._row import from_bytes
 from outrider._segment import Segment
 from outrider._steps import Steps, Wait, awaiting, blocking
 from outrider.config import count
@@ -303,6 +304,8 @@ class Worker:
             works = [Work(self, receipts, *values) for values in zip(*columns, strict=True)]
             with self._lock:
                 self._works.update((work.execution, work) for work in works)
+            for work, row in zip(works, grant.pushed, strict=False):  # One for each, or none at all.
+                work.made(from_bytes(row), b"")
             if self._rows is None:
                 self.inbox.put(works)
             else:

@@ -1,5 +1,6 @@
 """Where prompts come from, through the shim: the real sidecar, no Ray."""
 
+import asyncio
 import contextlib
 import functools
 import logging
@@ -196,3 +197,94 @@ def test_S7_11_a_keyed_source_is_known_by_the_name_of_its_content(own):
     ):
         with pytest.raises(outrider.ConfigError, match=part):
             own(source, state=state)
+
+
+def pushed(index):
+    return {"question": f"pushed {index}", "number": index}
+
+
+def test_S1_11_prompts_are_pushed_and_the_run_ends_with_the_stream(own):
+    run = own(outrider.stream())
+    assert run.push("a", pushed(0)) is True
+    assert run.push("a", pushed(0)) is False
+    assert run.push(b"a", pa.RecordBatch.from_pylist([pushed(1)])) is True
+    with pytest.raises(outrider.Conflict, match="pushed before with content"):
+        run.push("a", pushed(5))
+    assert run.push_many({"b": pushed(2), "a": pushed(0), 7: pushed(3)}) == 2
+    with serving(run):
+        run.push("last", pushed(4))
+        run.end_stream()
+        run.end_stream()
+        with pytest.raises(outrider.Refused, match="stream has ended"):
+            run.push("z", pushed(9))
+        trained = train(run, 4)
+    assert trained == {group: [f"pushed {group}"] * 2 for group in range(5)}
+    assert run.close().books.acknowledged.groups == 5
+
+
+async def test_S1_11_a_push_waits_for_room_or_is_refused(own):
+    run = own(outrider.stream(waiting=2))
+    assert await run.push_many_async([("a", pushed(0)), ("b", pushed(1))]) == 2
+    with pytest.raises(outrider.Refused, match="no room for 1 more groups: 2 of at most 2 are unsettled"):
+        run.push("c", pushed(2), wait=False)
+    with pytest.raises(outrider.Refused, match="a push of 3 groups; at most 2"):
+        run.push_many({index: pushed(index) for index in range(3)})
+    waiting = asyncio.create_task(run.push_async("c", pushed(2)))
+    with serving(run), outrider.Trainer(run) as trainer:
+        assert (await trainer.next_async(0)).num_rows == 4
+        assert await waiting is True
+        await run.end_stream_async()
+        assert [group.group for group in (await trainer.next_async(1)).groups()] == [2]
+
+
+def test_S1_11_what_cannot_be_pushed_is_refused(own):
+    run = own(outrider.stream())
+    for call, error, message in (
+        (lambda: run.push("", pushed(0)), outrider.ConfigError, "has 0 bytes"),
+        (lambda: run.push(1.5, pushed(0)), outrider.ConfigError, "give text, bytes or an integer"),
+        (lambda: run.push("a", [pushed(0)]), outrider.DataError, "push('a'): the row is a list"),
+        (lambda: run.push("a", {}), outrider.DataError, "0 columns"),
+        (lambda: run.push("a", pushed(0), wait=1), outrider.ConfigError, "give True or False"),
+        (lambda: run.push_many(5), outrider.ConfigError, "a dict of rows by id"),
+        (lambda: run.push("a", {"x": b"0" * (9 << 20)}), outrider.Refused, "at most 8388608 go at once"),
+        (lambda: own(outrider.stream(waiting=1)), outrider.ConfigError, "waiting=1 groups is below batch_groups=2"),
+        (lambda: own(outrider.stream(), ownership="none"), outrider.ConfigError, "keeps account of every push"),
+        (lambda: outrider.stream(""), outrider.ConfigError, "names nothing"),
+        (
+            lambda: own(outrider.table([{"a": 1}])).push("a", pushed(0)),
+            outrider.Refused,
+            "the source of this run is no stream",
+        ),
+        (lambda: own(outrider.table([{"a": 1}])).end_stream(), outrider.Refused, "is no stream"),
+    ):
+        with pytest.raises(error) as caught:
+            call()
+        assert message in str(caught.value)
+
+
+def test_S1_12_a_job_that_starts_again_pushes_again_and_nothing_doubles(own):
+    everything = {f"id {index}": pushed(index) for index in range(6)}
+    run = own(outrider.stream("mine"))
+    run.push_many(everything)
+    with serving(run), outrider.Trainer(run) as trainer:
+        first = {group.group: group.label for group in trainer.next(0).groups()}
+        state = run.state(0)
+        trainer.next(1)
+    run.close()
+    with pytest.raises(outrider.ConfigError, match="content: "):
+        own(outrider.stream("other"), state=state)
+    with pytest.raises(
+        outrider.ConfigError, match="kind: rows that are there from the start, the state was made with a stream"
+    ):
+        own(outrider.table([{"a": 1}]), state=state)
+    run = own(outrider.stream("mine"), state=state)
+    assert run.push_many(everything) == 0
+    with pytest.raises(outrider.Conflict):
+        run.push("id 0", pushed(1))
+    run.end_stream()
+    rest = {}
+    with serving(run), outrider.Trainer(run, state_at=0, state=state) as trainer:
+        for rollout in (1, 2):
+            rest.update({group.group: group.label for group in trainer.next(rollout).groups()})
+    assert {**first, **rest} == {group: [f"pushed {group}"] * 2 for group in range(6)}
+    assert not set(first) & set(rest)

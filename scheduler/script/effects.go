@@ -71,7 +71,7 @@ func (r *Runner) carry(from *scheduler.Scheduler, e scheduler.Effect) string {
 		r.checkGrant(from, e)
 		r.send(from, e.Session, e)
 		a := e.Assignment
-		return fmt.Sprintf("grant %s %s: group %d attempt %d row %d version %d", r.session(e.Session), r.receipt(a.Receipt), a.Receipt.Group, a.Receipt.Attempt, a.Row, a.Version)
+		return fmt.Sprintf("grant %s %s: group %d attempt %d row %s version %d", r.session(e.Session), r.receipt(a.Receipt), a.Receipt.Group, a.Receipt.Attempt, row(a), a.Version)
 	case scheduler.Carried:
 		r.count(from).carried(e.Receipts)
 		r.send(from, e.Session, e)
@@ -155,6 +155,8 @@ func (r *Runner) told(from *scheduler.Scheduler, e scheduler.Effect) string {
 			p.gone, p.on = true, nil
 		}
 		return fmt.Sprintf("expel %s: %s", r.session(e.Session), r.error(e.Err))
+	case scheduler.LetGo:
+		return r.letGo(e.IDs)
 	case scheduler.Drained:
 		return "drained " + r.session(e.Session)
 	case scheduler.Ended:

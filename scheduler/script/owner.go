@@ -64,6 +64,10 @@ func (r *Runner) cmdOwner(a *args) {
 		JoinWindow: time.Duration(a.number("join-window", 5)) * time.Second, CloseGrace: time.Duration(a.number("close-grace", 10)) * time.Second,
 		Verify: true,
 	}
+	if a.flag("stream") {
+		c.Source = leases.StreamSource([32]byte{byte(a.number("content", 1))})
+	}
+	c.Waiting = a.number("waiting", 0)
 	if name := a.text("state", ""); name != "" {
 		c.State = r.checkpoint(name).state
 	}

@@ -29,6 +29,9 @@ type process struct {
 	// stop has the executions that it was told to end: their data is not wanted.
 	stop map[uint64]bool
 
+	// Producer: what it has pushed and not been told to forget, in order.
+	pushed []leases.Push
+
 	// Trainer.
 	manual  bool // entries wait in queue until the script delivers them
 	queue   []scheduler.Append
@@ -158,7 +161,11 @@ func (r *Runner) cmdTrainer(a *args) {
 
 func (r *Runner) cmdReattach(a *args) {
 	kept := a.flag("kept-address")
-	r.attach(r.find(a.word("a process")), !kept)
+	p := r.find(a.word("a process"))
+	r.attach(p, !kept)
+	if p.on == r.owner {
+		r.pushAgain(p)
+	}
 }
 
 func (r *Runner) cmdLose(a *args) {

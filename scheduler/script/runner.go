@@ -44,9 +44,10 @@ type Runner struct {
 	// admitted are the processes that admitted, by admission: those that step when the commit is answered.
 	admitted map[uint64][]*process
 	states   map[string]checkpoint
-	frees    bool // hosts have the memory of data back as soon as it is let go
-	quiet    bool // effects are carried out and not shown
-	infos    bool // logs of level Info are shown
+	pushes   map[leases.PushID]string // the ids that scripts give them
+	frees    bool                     // hosts have the memory of data back as soon as it is let go
+	quiet    bool                     // effects are carried out and not shown
+	infos    bool                     // logs of level Info are shown
 	out      strings.Builder
 }
 
@@ -56,7 +57,7 @@ func New() *Runner {
 		names: names{sessions: map[leases.Session]string{}, places: map[run]int{}, byID: map[uint64]int{}}, answers: map[scheduler.Ticket]scheduler.Answer{},
 		bySessions: map[leases.Session]*process{}, accounts: map[*scheduler.Scheduler]*account{}, grants: map[granted]leases.Receipt{}, oldest: map[run]int64{},
 		given: map[uint64]scheduler.Lease{}, pubs: map[uint64]scheduler.Publication{}, states: map[string]checkpoint{},
-		admitted: map[uint64][]*process{}, callers: map[scheduler.Ticket]caller{}, holders: map[uint64]*process{}, released: map[letGo]bool{}, backs: map[scheduler.Ticket]bool{},
+		admitted: map[uint64][]*process{}, callers: map[scheduler.Ticket]caller{}, holders: map[uint64]*process{}, pushes: map[leases.PushID]string{}, released: map[letGo]bool{}, backs: map[scheduler.Ticket]bool{},
 	}
 }
 
@@ -120,6 +121,7 @@ func init() {
 		"done": (*Runner).cmdDone, "success": (*Runner).cmdTerminal, "retry": (*Runner).cmdTerminal,
 		"failure": (*Runner).cmdTerminal, "discard": (*Runner).cmdTerminal, "report": (*Runner).cmdReport, "confirm": (*Runner).cmdConfirm,
 		"freed": (*Runner).cmdFreed, "slots": (*Runner).cmdSlots, "cancel-groups": (*Runner).cmdCancelGroups, "credit": (*Runner).cmdCredit,
+		"push": (*Runner).cmdPush, "end-stream": (*Runner).cmdEndStream,
 		"take": (*Runner).cmdTake, "cancel-take": (*Runner).cmdCancelTake, "publish": (*Runner).cmdPublish,
 		"admit": (*Runner).cmdAdmit, "commit": (*Runner).cmdCommit, "rollback": (*Runner).cmdRollback,
 		"status": (*Runner).cmdStatus, "discard-groups": (*Runner).cmdDiscardGroups, "appended": (*Runner).cmdAppended,

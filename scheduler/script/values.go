@@ -14,6 +14,14 @@ func (r *Runner) value(a scheduler.Answer) string {
 		return "error: " + r.error(a.Err)
 	}
 	switch v := a.Value.(type) {
+	case nil:
+		return "done"
+	case scheduler.Pushed:
+		text := fmt.Sprintf("%d new", v.Fresh)
+		if len(v.Gone) > 0 {
+			text += ", " + r.letGo(v.Gone)
+		}
+		return text
 	case scheduler.Lease:
 		r.given[v.Admission] = v
 		var text strings.Builder
