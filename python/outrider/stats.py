@@ -239,7 +239,9 @@ def from_wire(stats: Any) -> Stats:
         term=stats.term.number,
         **bounds,
         **{name: getattr(stats, name) for name in _SAME},
-        **{name: tuple(getattr(stats, name)) for name in ("sampled_tokens", "trained_tokens", "stale_requeues")},
+        sampled_tokens=tuple(stats.sampled_tokens),
+        trained_tokens=tuple(stats.trained_tokens),
+        stale_requeues=tuple(stats.stale_requeues),
         step=_step(stats.step) if stats.HasField("step") else None,
         members=tuple(
             MemberStats(**{name: getattr(member, name) for name in MemberStats.__dataclass_fields__})
