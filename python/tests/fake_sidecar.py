@@ -111,6 +111,13 @@ class Fake:
             self.next_group += 1
         self.send(wire.Frame(member=self.worker, grant=grant))
 
+    def set_slots(self, frame, fds):
+        """A push when a worker begins to ask for work, a question when its slots change."""
+        self.slots = frame.set_slots.slots
+        if frame.id:
+            self.answer(frame, done=wire.Done())
+        self.grant()
+
     def sample_done(self, frame, fds):
         pass
 

@@ -110,7 +110,10 @@ def test_S3_04_a_number_or_word_that_cannot_work_is_named(mistake, message):
 OWNS = [
     ({"name": ""}, "outrider: name='' cannot name a run; give 1 to 128 printable characters without '/'"),
     ({"name": "a/b"}, "outrider: name='a/b' cannot name a run; give 1 to 128 printable characters without '/'"),
-    ({"source": [1]}, "outrider: source=list is no source; give outrider.table(rows) or outrider.keyed(length, row)"),
+    (
+        {"source": [1]},
+        "outrider: source=list is no source; give outrider.table(rows), outrider.keyed(length, row) or outrider.stream()",
+    ),
     ({"group_size": 0}, "outrider: group_size=0 is out of range; give a whole number, from 1 to 2147483647"),
     (
         {"batch_groups": 2.0},
