@@ -299,10 +299,12 @@ func (m *member) leave() {
 		go func() {
 			l.out.flushed()
 			l.owner.Close()
+			m.stop() // not before: it cuts the connection, and the owner would take that for a loss
 		}()
+	} else {
+		m.stop()
 	}
 	m.finish(bridge.NewError(bridge.Closed, fmt.Sprintf("outrider: %s has left run %q", m.join.GetName(), m.join.GetRun().GetName())))
-	m.stop()
 }
 
 // ask puts a question to the owner; answer runs in the loop, once. The id is 0 when it has run already: the member has ended.
