@@ -42,7 +42,7 @@ def test_S10_07_producers_wait_for_bytes_and_the_trainer_goes_on(own):
     worker = outrider.Worker(run, slots=8)
     thread = complete_all(worker)
     # Four groups of 100 KB were dispatched before anybody knew how large a group is: three fit.
-    full = until(run, lambda stats: stats.waiting_for_bytes == 1 and stats.completed.used == 3)
+    full = until(run, lambda stats: stats.waiting_for_bytes >= 1 and stats.completed.used >= 3)
     assert full.bytes.limit == 350_000
     assert 300_000 < full.bytes.used <= 350_000
     with outrider.Trainer(run) as trainer:
@@ -61,7 +61,7 @@ def test_S3_19_two_workers_share_the_budget_of_their_host(own):
     run = own(count=8, batch_groups=2, limits=outrider.Limits(bytes="350KB", executing=8, completed=8, retained=8))
     workers = [outrider.Worker(run, slots=4) for _ in range(2)]
     threads = [complete_all(worker) for worker in workers]
-    full = until(run, lambda stats: stats.waiting_for_bytes == 1 and stats.completed.used == 3)
+    full = until(run, lambda stats: stats.waiting_for_bytes >= 1 and stats.completed.used >= 3)
     assert full.bytes.used <= 350_000
     with outrider.Trainer(run) as trainer:
         trainer.next(0)
@@ -76,7 +76,7 @@ def test_S3_18_a_batch_larger_than_the_budget_is_trained_all_the_same(own, caplo
     run = own(count=8, batch_groups=4, limits=outrider.Limits(bytes="350KB"))
     worker = outrider.Worker(run, slots=8)
     thread = complete_all(worker)
-    until(run, lambda stats: stats.waiting_for_bytes == 1 and stats.completed.used == 3)
+    until(run, lambda stats: stats.waiting_for_bytes >= 1 and stats.completed.used >= 3)
     with outrider.Trainer(run) as trainer:
         for rollout in range(3):
             assert trainer.next(rollout).num_rows == 8
