@@ -3,6 +3,7 @@ package scheduler_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -69,6 +70,29 @@ func TestS10_05_StoriesWithEveryMessageTwice(t *testing.T) {
 				}
 				require.NotContains(t, out, "BROKEN", line)
 				require.Equal(t, settled(once), settled(twice), line)
+			}
+		})
+	}
+}
+
+// S10.05: one message comes after up to latest of the lines that follow it in its story, once for each message and delay. What
+// it says may be refused by then, or what others say before it; no promise breaks.
+func TestS10_05_StoriesWithOneMessageLate(t *testing.T) {
+	t.Parallel()
+	const latest = 8
+	for _, s := range stories(t) {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			for n, line := range s.lines {
+				if !doubled(line) {
+					continue
+				}
+				for late := n + 1; late < min(n+1+latest, len(s.lines)); late++ {
+					r := script.New()
+					for _, other := range slices.Concat(s.lines[:n], s.lines[n+1:late+1], []string{line}, s.lines[late+1:]) {
+						require.NotContains(t, r.Line(other), "BROKEN", "%q after %q, then %q", line, s.lines[late], other)
+					}
+				}
 			}
 		})
 	}

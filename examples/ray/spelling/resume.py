@@ -1,9 +1,10 @@
 """The whole job killed again and again: every process of it by SIGKILL, at random moments, then started from its last checkpoint.
 
-    python resume.py --kills 100           about half a minute a kill on two cores
+    python resume.py --kills 100           about a third of a minute a kill on two cores
 
-The job (job.py) goes through a shuffled source a fixed number of times. In the end the trainer's lineage, one file over all lives, must show
-each group of each epoch exactly once in the final weights, and training it again, from the words alone, must give them bit for bit.
+The job (job.py) goes through a shuffled source a fixed number of times. When it is through, the trainer's lineage, one file over all its
+lives, must show each group of each epoch exactly once in the final weights, and training it again, from the words alone, must give them
+bit for bit. As long as kills are left, another run with another seed begins.
 """
 
 import argparse
@@ -78,73 +79,72 @@ def live(life: Life, out: Path, chance: random.Random, every: int) -> bool:
     return life.process.poll() is None
 
 
-def main() -> int:
-    options = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    options.add_argument("--kills", type=int, default=100)
-    options.add_argument("--words", type=int, default=512, help="prompts of one epoch")
-    options.add_argument("--epochs", type=int, default=3)
-    options.add_argument("--every", type=int, default=4, help="steps between checkpoints")
-    options.add_argument("--seed", type=int, default=0)
-    options.add_argument("--out", type=Path, default=Path("build/resume"))
-    given = options.parse_args()
+def whole(given: argparse.Namespace, seed: int, kills: int, first: int) -> tuple[int, list[str]]:
+    """One run from its start to its end, killed at most `kills` times. Returns how often it was, and what speaks against it."""
     groups = given.words * given.epochs
     steps = -(-groups // grpo.BATCH_GROUPS)
-    out = given.out.resolve()
-    shutil.rmtree(out, ignore_errors=True)
+    out = given.out.resolve() / f"seed-{seed}"
     out.mkdir(parents=True)
-    chance = random.Random(given.seed)
+    chance = random.Random(seed)
+    killed = 0
     # Short, because Ray puts sockets there.
     with tempfile.TemporaryDirectory(prefix="r") as session:
         environment = {name: value for name, value in os.environ.items() if name != "RAY_ADDRESS"}
         environment |= {
-            "RAY_TMPDIR": session, "RESUME": "1", "OUT": str(out), "SEED": str(given.seed), "STEPS": str(steps),
+            "RAY_TMPDIR": session, "RESUME": "1", "OUT": str(out), "SEED": str(seed), "STEPS": str(steps),
             "WORDS": str(given.words), "EPOCHS": str(given.epochs), "CHECKPOINT_EVERY": str(given.every),
         }  # fmt: skip
-        kills, restarts = 0, 0
-        while kills < given.kills:
+        while True:
             life = Life(environment, out / "job.log")
-            if live(life, out, chance, given.every):
-                count = life.kill()
-                kills += 1
-                records = lineage.read((out / "lineage.jsonl").read_text()) if (out / "lineage.jsonl").exists() else []
-                at = len(lineage.follow(records).rollouts)
-                print(f"kill {kills}: {count} processes, after {at} of {steps} steps", flush=True)
-            elif life.process.returncode == 0:
-                # It is through before all kills were spent: once more from the start of the last checkpoint but one.
-                restarts += 1
-                step_back(out)
-            else:
-                life.kill()
-                print((out / "job.log").read_text()[-4000:])
-                return 1
-        life = Life(environment, out / "job.log")
+            if killed == kills or not live(life, out, chance, given.every):
+                break
+            count = life.kill()
+            killed += 1
+            at = len(lineage.follow(past(out)).rollouts)
+            print(f"kill {first + killed}: {count} processes, after {at} of {steps} steps", flush=True)
         try:
             code = life.process.wait()
         finally:
             life.kill()
     summary = out / "summary.txt"
     print(summary.read_text() if summary.exists() else (out / "job.log").read_text()[-4000:])
-    past = lineage.follow(lineage.read((out / "lineage.jsonl").read_text()))
-    account = lineage.account(past, given.words)
+    found = lineage.follow(past(out))
+    account = lineage.account(found, given.words)
     problems = lineage.cover(account, groups) + account.problems + (["the job failed"] if code else [])
-    print(
-        f"kills            {kills}, of the whole job"
-        + (f"; {restarts} of them after it was through" if restarts else "")
-    )
-    print(f"steps            {len(past.rollouts)} in the weights, {len(past.thrown_away)} given up and trained anew")
+    print(f"kills            {killed}, of the whole job")
+    print(f"steps            {len(found.rollouts)} in the weights, {len(found.thrown_away)} given up and trained anew")
     print(
         f"epochs           {given.epochs} of {given.words} groups, {'each group once' if not problems else 'NOT exact'}"
     )
     for problem in problems:
         print(f"FAILED: {problem}")
+    print(flush=True)
+    return killed, problems
+
+
+def past(out: Path) -> list[lineage.Record]:
+    """What the trainer has written down so far."""
+    path = out / "lineage.jsonl"
+    return lineage.read(path.read_text()) if path.exists() else []
+
+
+def main() -> int:
+    options = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    options.add_argument("--kills", type=int, default=100)
+    options.add_argument("--words", type=int, default=512, help="prompts of one epoch")
+    options.add_argument("--epochs", type=int, default=3)
+    options.add_argument("--every", type=int, default=4, help="steps between checkpoints")
+    options.add_argument("--seed", type=int, default=0, help="of the first run")
+    options.add_argument("--out", type=Path, default=Path("build/resume"))
+    given = options.parse_args()
+    shutil.rmtree(given.out, ignore_errors=True)
+    spent, seed, problems = 0, given.seed, []
+    while spent < given.kills and not problems:
+        killed, problems = whole(given, seed, given.kills - spent, spent)
+        spent += killed
+        seed += 1
+    print(f"runs             {seed - given.seed}, killed {spent} times" + ("; the last one FAILED" if problems else ""))
     return 1 if problems else 0
-
-
-def step_back(out: Path) -> None:
-    """Takes the last checkpoint away, so that the run has something left to train."""
-    saved = sorted((out / "checkpoints").glob("*.pickle"))
-    for path in saved[-1:] if len(saved) > 1 else saved:
-        path.unlink()
 
 
 if __name__ == "__main__":
