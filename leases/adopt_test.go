@@ -20,7 +20,7 @@ func TestS12_15_ANumberOfALifeThatNeverMetThisOneIsNotGivenAgain(t *testing.T) {
 	second, err := New(p, Term{Number: 1, Session: 2}, state)
 	require.NoError(t, err)
 	second.ReserveNext() // group 0 is not free for the early one, whatever its number
-	second.Dispatch(second.live[0], 8)
+	second.Dispatch(second.Find(0), 8)
 
 	_, err = second.Adopt(early, 0, 0)
 	require.ErrorIs(t, err, ErrStale, "its number was given here, to another execution")

@@ -6,7 +6,7 @@ func (l *Ledger) becomeReserved(id int64, r retry) *Group {
 	g := l.fresh()
 	g.id, g.attempt, g.failures, g.requeues, g.losses, g.samples = id, r.attempt+1, r.failures, r.requeues, r.losses, int32(l.groupSize)
 	l.move(g, Reserved)
-	l.live[id] = g
+	l.live.add(g)
 	l.reserved.add(g.tally())
 	l.liveTally.add(g.tally())
 	return g
@@ -78,7 +78,7 @@ func (l *Ledger) settle(g *Group) {
 
 func (l *Ledger) forget(g *Group) {
 	l.liveTally.sub(g.tally())
-	delete(l.live, g.id)
+	l.live.remove(g)
 	*g = Group{}
 	l.unused = append(l.unused, g)
 }

@@ -58,17 +58,16 @@ type Group struct {
 	requeues  uint8 // times it went back because it was too stale
 	losses    uint8 // executions in a row that were lost with their worker or to their deadline before this one
 
-	// Arrival, Index, Fresh, Order and Holder are the caller's: places in the orders that it keeps. The ledger never
+	// Arrival, Order, Shelf and Holder are the caller's: places in the orders that it keeps. The ledger never
 	// reads them and clears them when the record ends.
 	Arrival uint64
-	Order   Links
-	Holder  Links
-	Index   int32
-	Fresh   int32
+	Order   Links[Group]
+	Shelf   Links[Group]
+	Holder  Links[Group]
 }
 
-// Links are a group's neighbours in a list kept by the caller.
-type Links struct{ Prev, Next *Group }
+// Links are the neighbours of an element in a list kept by the caller.
+type Links[T any] struct{ Prev, Next *T }
 
 // ID is the group's place in the endless source order.
 func (g *Group) ID() int64 { return g.id }

@@ -163,7 +163,7 @@ func (l *Ledger) CheckLeased(lease *Lease, ids []int64) error {
 		return fmt.Errorf("%w: admission %d is %s: groups can be discarded before it is published; roll it back instead", ErrConflict, lease.Admission, lease.state)
 	}
 	for _, id := range ids {
-		if g := l.live[id]; g == nil || g.lease != lease {
+		if g := l.Find(id); g == nil || g.lease != lease {
 			return fmt.Errorf("%w: group %d is not in admission %d of rollout %d", ErrStale, id, lease.Admission, lease.Rollout)
 		}
 	}

@@ -53,7 +53,7 @@ type Ledger struct {
 	// Every group below cursor is in exactly one of settled, live, replay and resting; none at or above it is.
 	cursor  int64
 	settled *ranges
-	live    map[int64]*Group
+	live    liveSet
 	replay  *ranges
 	resting map[int64]struct{} // back in the source, kept from being reserved until Wake
 	// retries has an entry for a group in replay or resting that was reserved before, in this life.
@@ -143,7 +143,7 @@ func Restore(p Params, term Term, base []byte, log []Entry) (*Ledger, error) {
 	}
 	l := &Ledger{
 		source: p.Source, groupSize: p.GroupSize, unowned: p.Unowned, term: term, timeline: c.timeline,
-		live: map[int64]*Group{}, unfinished: byVersion{}, finished: byVersion{}, retries: map[int64]retry{}, base: c, baseBytes: base, nextIndex: c.index + 1,
+		unfinished: byVersion{}, finished: byVersion{}, retries: map[int64]retry{}, base: c, baseBytes: base, nextIndex: c.index + 1,
 		cursor: c.cursor, given: map[int64]bool{}, open: map[uint64]*Lease{},
 	}
 	l.given[c.rollout] = true
@@ -238,8 +238,8 @@ func (l *Ledger) rebuild() error {
 	l.reserved = l.totals.sum()
 	l.reserved.add(l.liveTally)
 	l.replay, l.resting, l.urgent = l.settled.gaps(l.cursor), map[int64]struct{}{}, nil
-	for id := range l.live {
-		l.replay.remove(id, id+1)
+	for _, g := range l.Groups() {
+		l.replay.remove(g.id, g.id+1)
 	}
 	l.recountUnsent()
 	return nil

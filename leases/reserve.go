@@ -54,7 +54,7 @@ func (l *Ledger) Available() bool { return l.replay.len() > 0 || l.cursor < l.to
 
 // Exhausted reports whether every group of a finite source, or of a stream that has ended, has settled.
 func (l *Ledger) Exhausted() bool {
-	return !l.Flows() && !l.Available() && len(l.live) == 0 && len(l.resting) == 0
+	return !l.Flows() && !l.Available() && l.live.n == 0 && len(l.resting) == 0
 }
 
 // Dispatch gives a RESERVED group to a worker. version is the announced one: what the group is charged when its
@@ -86,7 +86,7 @@ func (l *Ledger) Adopt(r Receipt, version, newest int64) (*Group, error) {
 		why = "there is no such group"
 	case l.settled.contains(r.Group):
 		why = "the group has settled"
-	case l.live[r.Group] != nil:
+	case l.Find(r.Group) != nil:
 		why = "the group is reserved already"
 	case r.Execution>>uniqueBits > l.term.Number:
 		why = fmt.Sprintf("it claims a later term than %s", l.term)
@@ -126,21 +126,15 @@ func (l *Ledger) givenAgain(execution uint64) bool {
 }
 
 // Find returns a live group, nil for one that is not.
-func (l *Ledger) Find(group int64) *Group { return l.live[group] }
+func (l *Ledger) Find(group int64) *Group { return l.live.find(group) }
 
 // Lookup finds the live group that r is the present receipt of. Errors: ErrStale.
 func (l *Ledger) Lookup(r Receipt) (*Group, error) {
-	g := l.live[r.Group]
+	g := l.Find(r.Group)
 	if g == nil || g.state == Reserved || l.Receipt(g) != r {
 		return nil, fmt.Errorf("%w: %s: %s; the present attempt goes on", ErrStale, r, l.fate(r.Group, g))
 	}
 	return g, nil
-}
-
-// Holds reports whether a group's data is what the handle names.
-func (l *Ledger) Holds(group int64, h Handle) bool {
-	g := l.live[group]
-	return g != nil && h != 0 && g.handle == h
 }
 
 // fate says where a group is, for messages.

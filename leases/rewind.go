@@ -53,8 +53,8 @@ func (l *Ledger) Rewind(rollout int64, carry func(*Group) bool) (Rewound, error)
 		out.RolledBack = append(out.RolledBack, lease.Admission)
 		l.Rollback(lease, fmt.Sprintf("the run rewound to rollout %d", rollout), nil)
 	}
-	for _, id := range l.liveIDs() {
-		if g := l.live[id]; g.state != Reserved && carry != nil && carry(g) {
+	for _, g := range l.Groups() {
+		if g.state != Reserved && carry != nil && carry(g) {
 			out.Carried++
 		} else {
 			l.becomeRequeued(g, g.failures, g.losses)

@@ -3,33 +3,16 @@ package leases
 import (
 	"fmt"
 	"maps"
-	"slices"
 )
 
-func (l *Ledger) liveIDs() []int64 {
-	out := make([]int64, 0, len(l.live))
-	for id := range l.live {
-		out = append(out, id)
-	}
-	slices.Sort(out)
-	return out
-}
-
-// Groups returns the live groups by group. O(live log live): for verification and scripts.
-func (l *Ledger) Groups() []*Group {
-	ids := l.liveIDs()
-	out := make([]*Group, len(ids))
-	for i, id := range ids {
-		out[i] = l.live[id]
-	}
-	return out
-}
+// Groups returns the live groups by id. It looks at all of them: for what happens seldom.
+func (l *Ledger) Groups() []*Group { return l.live.all() }
 
 // Count returns the number of live groups in a state.
 func (l *Ledger) Count(s State) int64 { return l.counts[s] }
 
 // Live returns the number of live groups.
-func (l *Ledger) Live() int64 { return int64(len(l.live)) }
+func (l *Ledger) Live() int64 { return int64(l.live.n) }
 
 // Cursor is the first group that was never reserved.
 func (l *Ledger) Cursor() int64 { return l.cursor }
@@ -57,7 +40,8 @@ func (l *Ledger) Verify() error {
 	var counts [states]int64
 	var live Tally
 	unfinished, finished := byVersion{}, byVersion{}
-	for id, g := range l.live {
+	for _, g := range l.Groups() {
+		id := g.id
 		counts[g.state]++
 		live.add(g.tally())
 		switch g.state {
@@ -67,8 +51,8 @@ func (l *Ledger) Verify() error {
 			finished[g.oldest]++
 		}
 		switch {
-		case g.id != id:
-			return fmt.Errorf("leases: group %d is filed as %d", g.id, id)
+		case l.Find(id) != g:
+			return fmt.Errorf("leases: group %d is filed as another", id)
 		case l.settled.contains(id) || l.replay.contains(id) || id >= l.cursor:
 			return fmt.Errorf("leases: live group %d is also settled, to be replayed, or beyond the cursor", id)
 		case (g.state == Leased) != (g.lease != nil):
@@ -76,7 +60,7 @@ func (l *Ledger) Verify() error {
 		}
 	}
 	for id := range l.resting {
-		if l.live[id] != nil || l.settled.contains(id) || l.replay.contains(id) || id >= l.cursor {
+		if l.Find(id) != nil || l.settled.contains(id) || l.replay.contains(id) || id >= l.cursor {
 			return fmt.Errorf("leases: group %d rests and is also live, settled, to be replayed, or beyond the cursor", id)
 		}
 	}
@@ -89,8 +73,8 @@ func (l *Ledger) Verify() error {
 	if live != l.liveTally {
 		return fmt.Errorf("leases: live tally is %v, recounted %v", l.liveTally, live)
 	}
-	if n := l.settled.len() + l.Replay() + int64(len(l.live)); n != l.cursor {
-		return fmt.Errorf("leases: %d settled + %d to be replayed + %d live are not the %d groups below the cursor", l.settled.len(), l.Replay(), len(l.live), l.cursor)
+	if n := l.settled.len() + l.Replay() + int64(l.live.n); n != l.cursor {
+		return fmt.Errorf("leases: %d settled + %d to be replayed + %d live are not the %d groups below the cursor", l.settled.len(), l.Replay(), l.live.n, l.cursor)
 	}
 	if n := l.totals.sum().Groups; n != l.settled.len() {
 		return fmt.Errorf("leases: %d groups have settled, the totals count %d", l.settled.len(), n)

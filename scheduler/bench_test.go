@@ -76,15 +76,14 @@ func (p *plant) carry() {
 
 // work finishes what was granted.
 func (p *plant) work() {
-	grants := p.grants
-	p.grants = nil
-	for _, a := range grants {
+	for _, a := range p.grants {
 		p.handle++
 		o := leases.Outcome{Kind: leases.Success, Slots: p.slots, Tokens: 100, Bytes: 1000, Handle: p.handle, Digest: [32]byte{1}}
 		if err := p.s.Terminal(a.Receipt, o); err != nil {
 			p.b.Fatal(err)
 		}
 	}
+	p.grants = p.grants[:0]
 	p.carry()
 }
 

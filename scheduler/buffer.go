@@ -1,48 +1,80 @@
 package scheduler
 
-import "outrider/leases"
+import (
+	"cmp"
+	"fmt"
+	"slices"
 
-// buffer is the group buffer: COMPLETED groups in order of arrival, in order of eviction, and in that of the policy where it is another.
+	"outrider/leases"
+)
+
+// buffer is the group buffer: COMPLETED groups in order of arrival, and by the versions that they used.
 type buffer struct {
-	orderList
+	list[leases.Group]
 	versions int64 // sum of the oldest versions
-	// stalest has the next victim of an eviction on top: smallest oldest version first, then smallest sum of versions, then
-	// oldest arrival. Groups beyond the staleness bound are at its top.
-	stalest groupHeap
-	// freshest is kept for the order Freshest alone: highest oldest version first, then oldest arrival.
-	freshest *groupHeap
+	// shelves are in order of eviction: smallest oldest version first, then smallest sum of versions. There are as many as
+	// the buffered groups have such pairs: a few for each version that the staleness bound lets in.
+	shelves []*shelf
 }
 
-func newBuffer(o Order) buffer {
-	b := buffer{stalest: groupHeap{before: evictedBefore, at: func(g *leases.Group) *int32 { return &g.Index }}}
-	if o == Freshest {
-		b.freshest = &groupHeap{before: fresherThan, at: func(g *leases.Group) *int32 { return &g.Fresh }}
-	}
-	return b
+// shelf has the groups with one pair of versions, oldest arrival first. It is not empty.
+type shelf struct {
+	oldest, sum int64
+	list[leases.Group]
 }
 
+func newBuffer() buffer { return buffer{list: list[leases.Group]{links: byArrival}} }
+
+// place finds the shelf of a group, or where it belongs.
+func (b *buffer) place(g *leases.Group) (int, bool) {
+	oldest, _, sum := g.Versions()
+	return slices.BinarySearchFunc(b.shelves, oldest, func(s *shelf, _ int64) int {
+		return cmp.Or(cmp.Compare(s.oldest, oldest), cmp.Compare(s.sum, sum))
+	})
+}
+
+// push takes a group in that arrived after all others.
 func (b *buffer) push(g *leases.Group) {
-	b.orderList.push(g)
-	oldest, _, _ := g.Versions()
+	b.list.push(g)
+	oldest, _, sum := g.Versions()
 	b.versions += oldest
-	b.stalest.push(g)
-	if b.freshest != nil {
-		b.freshest.push(g)
+	i, found := b.place(g)
+	if !found {
+		b.shelves = slices.Insert(b.shelves, i, &shelf{oldest: oldest, sum: sum, list: list[leases.Group]{links: byVersion}})
 	}
+	b.shelves[i].push(g)
 }
 
 func (b *buffer) remove(g *leases.Group) {
-	b.orderList.remove(g)
+	b.list.remove(g)
 	oldest, _, _ := g.Versions()
 	b.versions -= oldest
-	b.stalest.remove(g)
-	if b.freshest != nil {
-		b.freshest.remove(g)
+	i, _ := b.place(g)
+	b.shelves[i].remove(g)
+	if b.shelves[i].n == 0 {
+		b.shelves = slices.Delete(b.shelves, i, i+1)
 	}
 }
 
-// top is the next victim of an eviction, nil when the buffer is empty.
-func (b *buffer) top() *leases.Group { return b.stalest.top() }
+// stalest is the next victim of an eviction, nil when the buffer is empty. Groups beyond the staleness bound come first.
+func (b *buffer) stalest() *leases.Group {
+	if len(b.shelves) == 0 {
+		return nil
+	}
+	return b.shelves[0].first
+}
+
+// freshest has the highest oldest version and is the oldest arrival of those; the buffer must not be empty.
+func (b *buffer) freshest() *leases.Group {
+	var out *leases.Group
+	last := b.shelves[len(b.shelves)-1]
+	for i := len(b.shelves) - 1; i >= 0 && b.shelves[i].oldest == last.oldest; i-- {
+		if g := b.shelves[i].first; out == nil || g.Arrival < out.Arrival {
+			out = g
+		}
+	}
+	return out
+}
 
 // next is the group that a take gets first; the buffer must not be empty.
 func (b *buffer) next(o Order) *leases.Group {
@@ -50,29 +82,28 @@ func (b *buffer) next(o Order) *leases.Group {
 	case LIFO:
 		return b.last
 	case Freshest:
-		return b.freshest.top()
+		return b.freshest()
 	default:
 		return b.first
 	}
 }
 
-func evictedBefore(a, b *leases.Group) bool {
-	ao, _, as := a.Versions()
-	bo, _, bs := b.Versions()
-	switch {
-	case ao != bo:
-		return ao < bo
-	case as != bs:
-		return as < bs
+// verify recounts the versions of what is buffered, and that every shelf has its own.
+func (b *buffer) verify() error {
+	n, versions := 0, int64(0)
+	for i, s := range b.shelves {
+		arrival := uint64(0)
+		for g := range s.all() {
+			if at, found := b.place(g); !found || at != i || g.Arrival <= arrival {
+				return fmt.Errorf("scheduler: group %d does not belong where it is in the order of eviction", g.ID())
+			}
+			arrival = g.Arrival
+			versions += s.oldest
+			n++
+		}
 	}
-	return a.Arrival < b.Arrival
-}
-
-func fresherThan(a, b *leases.Group) bool {
-	ao, _, _ := a.Versions()
-	bo, _, _ := b.Versions()
-	if ao != bo {
-		return ao > bo
+	if n != b.n || versions != b.versions {
+		return fmt.Errorf("scheduler: %d groups are buffered with versions of %d, recounted %d with %d", b.n, b.versions, n, versions)
 	}
-	return a.Arrival < b.Arrival
+	return nil
 }

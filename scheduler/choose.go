@@ -62,7 +62,7 @@ func (s *Scheduler) due(n int) []*leases.Group {
 		unfinished, completed := s.ledger.Due(version)
 		must := unfinished + completed - s.room(ahead, n) // those that are out already are still COMPLETED
 		for int64(len(out)) < must && len(out) < n {
-			g := s.buffer.top()
+			g := s.buffer.stalest()
 			if oldest, _, _ := g.Versions(); oldest > version {
 				break
 			}

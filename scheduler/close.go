@@ -72,8 +72,8 @@ func (s *Scheduler) startClose(err error, cancel bool) {
 	s.takes = nil
 	s.failCredits(fmt.Errorf("%w: the run is closing", leases.ErrClosed))
 	s.failPushes(fmt.Errorf("%w: the run is closing", leases.ErrClosed), nil)
-	for e := s.running.first; cancel && e != nil; e = e.next {
-		if e.group != nil {
+	for e := range s.running.all() {
+		if cancel && e.group != nil {
 			s.emit(Cancel{Session: e.m.session, Receipt: e.receipt})
 		}
 	}

@@ -2,36 +2,19 @@ package scheduler
 
 import "outrider/leases"
 
-// clockList holds executions that wait for one same span of time, so the oldest is due first.
-type clockList struct{ first, last *running }
-
-func (l *clockList) push(e *running) {
-	e.clock, e.earlier, e.later = l, l.last, nil
-	if l.last != nil {
-		l.last.later = e
-	} else {
-		l.first = e
-	}
-	l.last = e
+// wait puts an execution into a list of those that wait for one same span of time, so that the oldest is due first.
+func (e *running) wait(in *list[running]) {
+	e.unclock()
+	e.clock = in
+	in.push(e)
 }
 
 // unclock takes an execution off the list that it waits in, if any.
 func (e *running) unclock() {
-	l := e.clock
-	if l == nil {
-		return
+	if e.clock != nil {
+		e.clock.remove(e)
+		e.clock = nil
 	}
-	if e.earlier != nil {
-		e.earlier.later = e.later
-	} else {
-		l.first = e.later
-	}
-	if e.later != nil {
-		e.later.earlier = e.earlier
-	} else {
-		l.last = e.earlier
-	}
-	e.clock, e.earlier, e.later = nil, nil, nil
 }
 
 // expire cancels the executions that are past their deadline, and gives up those that were not ended in the grace.
@@ -45,12 +28,11 @@ func (s *Scheduler) expire() {
 			s.restart(e) // others keep it waiting
 			continue
 		}
-		e.unclock()
 		s.log(Warn, "execution is past its deadline and is cancelled", "group", e.receipt.Group, "worker", e.m.session, "name", e.m.name,
 			"samples", e.charged, "execution_deadline", t.ExecutionDeadline, "cancel_grace", t.CancelGrace)
 		s.emit(Cancel{Session: e.m.session, Receipt: e.receipt})
 		e.cancelled, e.overdue, e.since = true, true, s.now
-		s.graces.push(e)
+		e.wait(&s.graces)
 	}
 	for e := s.graces.first; e != nil && s.now >= e.since+t.CancelGrace; e = s.graces.first {
 		e.unclock()
@@ -60,9 +42,8 @@ func (s *Scheduler) expire() {
 
 // restart begins an execution's deadline anew.
 func (s *Scheduler) restart(e *running) {
-	e.unclock()
 	e.since = s.clock
-	s.deadlines.push(e)
+	e.wait(&s.deadlines)
 }
 
 // stick makes an execution void that its worker did not end when it was told to: its group goes elsewhere, its samples

@@ -34,10 +34,10 @@ func (s *Scheduler) promote() bool {
 	moved := false
 	for s.waiting.first != nil {
 		if s.ledger.Count(leases.Completed)+s.ledger.Count(leases.Leased) >= s.limits.Completed {
-			if s.cfg.Policy.Full != FullEvict || s.buffer.top() == nil {
+			if s.cfg.Policy.Full != FullEvict || s.buffer.stalest() == nil {
 				break
 			}
-			s.evict(s.buffer.top())
+			s.evict(s.buffer.stalest())
 			moved = true
 			continue
 		}
@@ -134,7 +134,9 @@ func (s *Scheduler) requeue(g *leases.Group) {
 // unhold takes a group off the list of its holder.
 func (s *Scheduler) unhold(g *leases.Group) {
 	if m := s.members[g.Worker()]; m != nil {
-		m.holding.remove(g)
+		if m.holding.has(g) {
+			m.holding.remove(g)
+		}
 		s.checkDrained(m)
 	}
 }

@@ -64,7 +64,10 @@ func (s *Scheduler) findHold(id HoldID) (*hold, error) {
 // over reports whether everything that ran when the hold was taken has ended. It does not wait for a place in a full
 // buffer: a finished group is over. Nor does it wait for what is stuck: that would be for ever.
 func (s *Scheduler) over(h *hold) bool {
-	for e := s.running.first; e != nil && e.seq <= h.frontier; e = e.next {
+	for e := range s.running.all() {
+		if e.seq > h.frontier {
+			break
+		}
 		if !e.stuck {
 			return false
 		}

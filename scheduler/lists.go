@@ -1,84 +1,66 @@
 package scheduler
 
 import (
-	"fmt"
+	"iter"
 
 	"outrider/leases"
 )
 
-// orderList is a list of groups through Group.Order, oldest arrival first.
-type orderList struct {
-	first, last *leases.Group
+// list is a list through links that its elements carry, in the order in which they were pushed. An element can leave from
+// anywhere; it can be in several lists, through links of its own for each.
+type list[T any] struct {
+	first, last *T
 	n           int
+	links       func(*T) *leases.Links[T]
 }
 
-func (l *orderList) push(g *leases.Group) {
-	g.Order.Prev, g.Order.Next = l.last, nil
+func byArrival(g *leases.Group) *leases.Links[leases.Group] { return &g.Order }
+func byVersion(g *leases.Group) *leases.Links[leases.Group] { return &g.Shelf }
+func byHolder(g *leases.Group) *leases.Links[leases.Group]  { return &g.Holder }
+func byStart(e *running) *leases.Links[running]             { return &e.started }
+func byClock(e *running) *leases.Links[running]             { return &e.clocked }
+
+func (l *list[T]) push(e *T) {
+	at := l.links(e)
+	at.Prev, at.Next = l.last, nil
 	if l.last != nil {
-		l.last.Order.Next = g
+		l.links(l.last).Next = e
 	} else {
-		l.first = g
+		l.first = e
 	}
-	l.last = g
+	l.last = e
 	l.n++
 }
 
-func (l *orderList) remove(g *leases.Group) {
-	if g.Order.Prev != nil {
-		g.Order.Prev.Order.Next = g.Order.Next
+// has reports whether an element is in the list; it must be in no other through the same links.
+func (l *list[T]) has(e *T) bool { return l.first == e || l.links(e).Prev != nil }
+
+// remove takes an element out that is in the list.
+func (l *list[T]) remove(e *T) {
+	at := l.links(e)
+	if at.Prev != nil {
+		l.links(at.Prev).Next = at.Next
 	} else {
-		l.first = g.Order.Next
+		l.first = at.Next
 	}
-	if g.Order.Next != nil {
-		g.Order.Next.Order.Prev = g.Order.Prev
+	if at.Next != nil {
+		l.links(at.Next).Prev = at.Prev
 	} else {
-		l.last = g.Order.Prev
+		l.last = at.Prev
 	}
-	g.Order = leases.Links{}
+	*at = leases.Links[T]{}
 	l.n--
 }
 
-// holderList is a member's groups whose data it holds, through Group.Holder.
-type holderList struct {
-	first *leases.Group
-	n     int
-}
-
-func (l *holderList) push(g *leases.Group) {
-	g.Holder = leases.Links{Next: l.first}
-	if l.first != nil {
-		l.first.Holder.Prev = g
-	}
-	l.first = g
-	l.n++
-}
-
-func (l *holderList) remove(g *leases.Group) {
-	if g.Holder.Prev != nil {
-		g.Holder.Prev.Holder.Next = g.Holder.Next
-	} else if l.first == g {
-		l.first = g.Holder.Next
-	} else {
-		return
-	}
-	if g.Holder.Next != nil {
-		g.Holder.Next.Holder.Prev = g.Holder.Prev
-	}
-	g.Holder = leases.Links{}
-	l.n--
-}
-
-// verify checks the links, and that every group in the list is held by that session.
-func (l *holderList) verify(holder leases.Session) error {
-	n := 0
-	for g, prev := l.first, (*leases.Group)(nil); g != nil; g, prev = g.Holder.Next, g {
-		n++
-		if g.Worker() != holder || g.Holder.Prev != prev || n > l.n {
-			return fmt.Errorf("scheduler: group %d (%s, of %s) is in the list of what %s holds", g.ID(), g.State(), g.Worker(), holder)
+// all goes through the list. The element that it is at may be removed meanwhile, and others pushed.
+func (l *list[T]) all() iter.Seq[*T] {
+	return func(yield func(*T) bool) {
+		for e := l.first; e != nil; {
+			next := l.links(e).Next
+			if !yield(e) {
+				return
+			}
+			e = next
 		}
 	}
-	if n != l.n {
-		return fmt.Errorf("scheduler: %s holds %d groups, its list counts %d", holder, n, l.n)
-	}
-	return nil
 }

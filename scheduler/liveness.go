@@ -114,7 +114,7 @@ func (s *Scheduler) watchProgress() {
 		"terminal", s.ledger.Count(leases.Terminal), "completed", s.ledger.Count(leases.Completed), "leased", s.ledger.Count(leases.Leased),
 		"resting", s.ledger.Resting(), "stuck_samples", s.running.stuck, "workers", len(s.workers), "waiting_takes", len(s.takes), "holds", len(s.holds),
 	}
-	for e := s.running.first; e != nil; e = e.next {
+	for e := range s.running.all() {
 		if e.group != nil {
 			kv = append(kv, "oldest_execution", e.receipt.Execution, "group", e.receipt.Group, "worker", e.m.session, "name", e.m.name, "age", s.now-e.begun)
 			break

@@ -19,7 +19,7 @@ type member struct {
 	// Worker.
 	charged  int64 // samples of its executions that are not proven over
 	stuck    int64 // those of them that it did not end when it was told to
-	holding  holderList
+	holding  list[leases.Group]
 	draining bool
 	drained  bool          // said so
 	since    time.Duration // when it attached
@@ -162,7 +162,7 @@ func (s *Scheduler) compareTerms(in Member) error {
 func (s *Scheduler) join(in Member) *member {
 	m := s.members[in.Session]
 	if m == nil {
-		m = &member{session: in.Session}
+		m = &member{session: in.Session, holding: list[leases.Group]{links: byHolder}}
 		s.members[in.Session] = m
 		s.order = append(s.order, m)
 	}

@@ -24,15 +24,15 @@ type running struct {
 	// overdraws marks one that was given credit beyond its host's bound.
 	overdraws bool
 	// seq orders executions by when they started here; frontiers compare it.
-	seq        uint64
-	prev, next *running
-	begun      time.Duration // when it began here
+	seq     uint64
+	started leases.Links[running]
+	begun   time.Duration // when it began here
 	// since is when it began, or was cancelled for its deadline; clock the list in which it waits for the time after that.
-	since          time.Duration
-	clock          *clockList
-	earlier, later *running
-	cancelled      bool // its worker was told to end it
-	overdue        bool // because it was past its deadline
+	since     time.Duration
+	clock     *list[running]
+	clocked   leases.Links[running]
+	cancelled bool // its worker was told to end it
+	overdue   bool // because it was past its deadline
 	// stuck is set when its worker did not, in time: nothing waits for it any more.
 	stuck bool
 }
@@ -48,12 +48,12 @@ func identify(r leases.Receipt) executionID { return executionID{r.Execution, r.
 
 // runningSet holds all executions, oldest first.
 type runningSet struct {
-	byID        map[executionID]*running
-	first, last *running
-	seq         uint64
-	samples     int64 // sum of charged
-	stuck       int64 // sum of charged of those that are stuck
-	live        int   // those whose group is not nil
+	list[running]
+	byID    map[executionID]*running
+	seq     uint64
+	samples int64 // sum of charged
+	stuck   int64 // sum of charged of those that are stuck
+	live    int   // those whose group is not nil
 }
 
 func (set *runningSet) find(r leases.Receipt) *running { return set.byID[identify(r)] }
@@ -61,16 +61,11 @@ func (set *runningSet) find(r leases.Receipt) *running { return set.byID[identif
 func (s *Scheduler) begin(m *member, g *leases.Group, r leases.Receipt) *running {
 	set := &s.running
 	set.seq++
-	e := &running{receipt: r, group: g, m: m, charged: int64(s.cfg.GroupSize), promised: s.promise(m.host), seq: set.seq, prev: set.last, begun: s.clock, since: s.clock}
-	if set.last != nil {
-		set.last.next = e
-	} else {
-		set.first = e
-	}
-	set.last = e
+	e := &running{receipt: r, group: g, m: m, charged: int64(s.cfg.GroupSize), promised: s.promise(m.host), seq: set.seq, begun: s.clock, since: s.clock}
+	set.push(e)
 	set.byID[identify(r)] = e
 	if s.cfg.Times.ExecutionDeadline != Never {
-		s.deadlines.push(e)
+		e.wait(&s.deadlines)
 	}
 	set.samples += e.charged
 	m.charged += e.charged
@@ -92,16 +87,7 @@ func (s *Scheduler) end(e *running) {
 	set := &s.running
 	s.uncharge(e, 0)
 	e.unclock()
-	if e.prev != nil {
-		e.prev.next = e.next
-	} else {
-		set.first = e.next
-	}
-	if e.next != nil {
-		e.next.prev = e.prev
-	} else {
-		set.last = e.prev
-	}
+	set.remove(e)
 	delete(set.byID, identify(e.receipt))
 	e.m.host.promised -= e.counted()
 	if e.overdraws {
@@ -174,7 +160,8 @@ func (s *Scheduler) Terminal(r leases.Receipt, o leases.Outcome) error {
 	}
 	if s.ledger == nil {
 		if h := s.pendingHeld(r); h != nil {
-			h.Outcome = &o
+			kept := o // o itself stays off the heap
+			h.Outcome = &kept
 			return nil
 		}
 		if s.members[r.Worker] != nil {
@@ -200,7 +187,7 @@ func (s *Scheduler) terminal(r leases.Receipt, o leases.Outcome) error {
 	if refused(err) {
 		return err
 	}
-	if fin.State == 0 && s.ledger.Holds(r.Group, o.Handle) {
+	if g := s.ledger.Find(r.Group); fin.State == 0 && g != nil && o.Handle != 0 && g.Handle() == o.Handle {
 		// A report from before a rewind that carried the group over, and from before this life: its data is what counts here.
 		return nil
 	}
@@ -271,15 +258,13 @@ func (s *Scheduler) rules(e *running, r leases.Receipt) leases.Rules {
 // voidUnannounced returns finished groups to the source whose weights were sent and will not be announced.
 func (s *Scheduler) voidUnannounced() {
 	announced, _, _, _ := s.ledger.Announced()
-	for _, list := range []*orderList{&s.waiting, &s.buffer.orderList} {
-		for g := list.first; g != nil; {
-			next := g.Order.Next
+	for _, l := range []*list[leases.Group]{&s.waiting, &s.buffer.list} {
+		for g := range l.all() {
 			if _, newest, _ := g.Versions(); newest > announced {
 				s.log(Info, "its weights were not announced", "group", g.ID(), "newest_version", newest, "announced", announced)
 				s.takeOut(g)
 				s.requeue(g)
 			}
-			g = next
 		}
 	}
 }

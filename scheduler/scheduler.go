@@ -29,15 +29,15 @@ type Scheduler struct {
 	cohort  cohort
 
 	running   runningSet
-	deadlines clockList // executions that may go on
-	graces    clockList // executions past their deadline that are to end
+	deadlines list[running] // executions that may go on
+	graces    list[running] // executions past their deadline that are to end
 	rests     rests
 	live      liveness
 	// lastChance are groups that rest until the next version is announced.
 	lastChance map[int64]struct{}
 	// carried are the timelines under which workers may still know executions that the last rewind left alive.
 	carried map[uint64][]leases.Timeline
-	waiting orderList // TERMINAL groups, oldest first
+	waiting list[leases.Group] // TERMINAL groups, oldest first
 	buffer  buffer
 	window  window // of the order Windowed alone
 	arrival uint64 // counts terminal successes
@@ -75,7 +75,7 @@ func New(cfg Config) (*Scheduler, error) {
 	}
 	s := &Scheduler{
 		cfg: cfg, term: leases.Term{Session: cfg.Owner}, members: map[leases.Session]*member{}, hosts: map[string]*host{},
-		running: runningSet{byID: map[executionID]*running{}}, carried: map[uint64][]leases.Timeline{}, finals: map[int64]*final{}, highest: -1, lastChance: map[int64]struct{}{}, cohort: cohort{generation: noGeneration}, buffer: newBuffer(cfg.Policy.Order),
+		running: runningSet{list: list[running]{links: byStart}, byID: map[executionID]*running{}}, deadlines: list[running]{links: byClock}, graces: list[running]{links: byClock}, waiting: list[leases.Group]{links: byArrival}, carried: map[uint64][]leases.Timeline{}, finals: map[int64]*final{}, highest: -1, lastChance: map[int64]struct{}{}, cohort: cohort{generation: noGeneration}, buffer: newBuffer(),
 	}
 	s.relimit()
 	if cfg.Recover {

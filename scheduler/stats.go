@@ -71,7 +71,7 @@ func (s *Scheduler) Step() Step {
 	if s.ledger == nil {
 		return out
 	}
-	if g := s.buffer.top(); g != nil {
+	if g := s.buffer.stalest(); g != nil {
 		announced, _, _, _ := s.ledger.Announced()
 		oldest, _, _ := g.Versions()
 		out.Buffered = int64(s.buffer.n)

@@ -147,7 +147,7 @@ func (s *Scheduler) serveTakes() bool {
 	// An owner that some trainer rank is not attached to may have been replaced without knowing it: what it leased could
 	// never be committed.
 	for len(s.takes) > 0 && len(s.holds) == 0 && s.whole() {
-		for g := s.buffer.top(); g != nil && s.stale(g); g = s.buffer.top() {
+		for g := s.buffer.stalest(); g != nil && s.stale(g); g = s.buffer.stalest() {
 			s.settleStale(g)
 			changed = true
 		}

@@ -279,7 +279,10 @@ func (w *world) checkTimes() {
 			require.Less(w.t, w.now-w.s.live.absentSince, times.JoinTimeout, "a take waits, and nobody can fill it")
 		}
 	}
-	for e := w.s.running.first; e != nil && times.ExecutionDeadline != Never && w.s.closing == nil; e = e.next {
+	for e := range w.s.running.all() {
+		if times.ExecutionDeadline == Never || w.s.closing != nil {
+			break
+		}
 		if !e.stuck {
 			require.True(w.t, armed && at > w.now, "an execution runs, and nothing will end it")
 		}

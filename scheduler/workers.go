@@ -117,8 +117,7 @@ func (s *Scheduler) grantAgain(m *member, inventory []Held) {
 	for _, h := range inventory {
 		has[h.Receipt.Execution] = true
 	}
-	for e := s.running.first; e != nil; {
-		next := e.next
+	for e := range s.running.all() {
 		switch {
 		case e.m != m:
 		case !has[e.receipt.Execution] && e.group == nil:
@@ -132,7 +131,6 @@ func (s *Scheduler) grantAgain(m *member, inventory []Held) {
 				s.emit(Cancel{Session: m.session, Receipt: e.receipt})
 			}
 		}
-		e = next
 	}
 	s.checkFrontiers() // what has just been found to be over may be what a hold waits for
 }
@@ -194,7 +192,7 @@ func (s *Scheduler) checkDrained(m *member) {
 }
 
 func (s *Scheduler) runs(m *member) bool {
-	for e := s.running.first; e != nil; e = e.next {
+	for e := range s.running.all() {
 		if e.m == m && !e.stuck {
 			return true
 		}
@@ -210,21 +208,16 @@ func (s *Scheduler) loseWork(m *member) {
 		}
 	}
 	m.inventory = nil
-	for e := s.running.first; e != nil; {
-		next, g := e.next, e.group
-		if e.m == m {
+	for e := range s.running.all() {
+		if g := e.group; e.m == m {
 			s.end(e)
 			if g != nil {
 				s.interrupt(g)
 			}
 		}
-		e = next
 	}
 	// In group order, so that it does not matter how they came.
-	var held []*leases.Group
-	for g := m.holding.first; g != nil; g = g.Holder.Next {
-		held = append(held, g)
-	}
+	held := slices.Collect(m.holding.all())
 	slices.SortFunc(held, func(a, b *leases.Group) int { return int(a.ID() - b.ID()) })
 	for _, g := range held {
 		m.holding.remove(g)

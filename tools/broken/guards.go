@@ -9,7 +9,7 @@ var guards = []guard{
 	{"adoption: not from another timeline", "leases/reserve.go", "case r.Timeline != l.timeline && (r.Timeline != l.former || l.former == Timeline{}):", "case false:"},
 	{"adoption: not what later weights made", "leases/reserve.go", "&& newest > l.formerVersion:", "&& false:"},
 	{"adoption: not what has settled", "leases/reserve.go", "case l.settled.contains(r.Group):", "case false:"},
-	{"adoption: not what runs elsewhere", "leases/reserve.go", "case l.live[r.Group] != nil:", "case false:"},
+	{"adoption: not what runs elsewhere", "leases/reserve.go", "case l.Find(r.Group) != nil:", "case false:"},
 	{"attempt: a requeue counts up", "leases/become.go", "r.attempt+1, r.failures", "r.attempt, r.failures"},
 	{"data attempts are bounded", "leases/finish.go", "if int(g.failures)+1 < maxAttempts {", "if true {"},
 	{"data: a success needs data and digest", "leases/finish.go", "case o.Kind == Success && (o.Handle == 0 || o.Digest == [32]byte{}):", "case false:"},
