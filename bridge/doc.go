@@ -10,6 +10,6 @@ package bridge
 
 // ProtocolMin and ProtocolMax are the versions of the wire that this build speaks, both included.
 const (
-	ProtocolMin uint32 = 1
-	ProtocolMax uint32 = 1
+	ProtocolMin uint32 = 2
+	ProtocolMax uint32 = 2
 )

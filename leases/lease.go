@@ -45,7 +45,7 @@ type Lease struct {
 	state     LeaseState
 	published int // how often: a publication to a changed cohort is another one
 	pub       *Publication
-	admitted  map[Rank]Session
+	admitted  map[Rank]admissionReceipt
 	entry     uint64 // index of the commit entry while COMMITTING
 	timeline  Timeline
 }

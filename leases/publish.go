@@ -50,17 +50,6 @@ type Rank struct {
 
 func (r Rank) String() string { return fmt.Sprintf("%s[%d]", r.Role, r.Rank) }
 
-// AdmitRequest is one rank's word that it holds exactly its shard.
-type AdmitRequest struct {
-	Admission uint64
-	// Digest is the Publication's.
-	Digest     [32]byte
-	Role       string
-	Rank       int
-	Generation int64
-	Session    Session
-}
-
 // Publish fixes the publication of a lease. The same request again gives the same publication. again says that the
 // cohort has changed since: the publication is made anew and its admissions are void.
 // Errors: ErrStale, ErrUnknown, ErrRefused (shards that are not the lease), ErrConflict (published otherwise).
@@ -84,7 +73,7 @@ func (l *Ledger) Publish(admission uint64, req PublishRequest, again bool) (*Pub
 	}
 	lease.published++
 	pub.Digest = pub.digest(lease.published)
-	lease.state, lease.pub, lease.admitted = LeasePublished, pub, map[Rank]Session{}
+	lease.state, lease.pub, lease.admitted = LeasePublished, pub, map[Rank]admissionReceipt{}
 	return pub, nil
 }
 
@@ -175,72 +164,4 @@ func (p *Publication) digest(number int) [32]byte {
 	w.int(p.Request.Generation)
 	w.raw(p.Request.Content[:])
 	return sha256.Sum256(w.b)
-}
-
-// Admit records one rank's admission; the same again changes nothing.
-// Errors: ErrStale, ErrUnknown, ErrRefused (not published, other digest, foreign rank), ErrCohortChanged (the rank
-// was admitted by another session, or for another generation).
-func (l *Ledger) Admit(a AdmitRequest) error {
-	lease, err := l.unsettled(a.Admission)
-	if err != nil {
-		return err
-	}
-	rank := Rank{a.Role, a.Rank}
-	if lease.pub == nil {
-		return fmt.Errorf("%w: admission %d is not published; publish it first", ErrRefused, a.Admission)
-	}
-	if a.Digest != lease.pub.Digest {
-		return fmt.Errorf("%w: %s admits digest %x, the publication of admission %d is %x", ErrRefused, rank, a.Digest[:6], a.Admission, lease.pub.Digest[:6])
-	}
-	if a.Generation != lease.pub.Request.Generation {
-		return fmt.Errorf("%w: %s is of generation %d, admission %d is published to generation %d", ErrCohortChanged, rank, a.Generation, a.Admission, lease.pub.Request.Generation)
-	}
-	size, needed := 0, false
-	for _, r := range lease.pub.Request.Roles {
-		if r.Role == a.Role {
-			size, needed = r.WorldSize, true
-		}
-	}
-	if !needed || a.Rank < 0 || a.Rank >= size {
-		return fmt.Errorf("%w: %s is not required by the publication of admission %d", ErrRefused, rank, a.Admission)
-	}
-	if by, ok := lease.admitted[rank]; ok && by != a.Session {
-		return fmt.Errorf("%w: %s was admitted by session %s", ErrCohortChanged, rank, by)
-	}
-	lease.admitted[rank] = a.Session
-	return nil
-}
-
-// Missing returns the first required rank that has not admitted.
-func (lease *Lease) Missing() (Rank, bool) {
-	for _, r := range lease.pub.Request.Roles {
-		for i := range r.WorldSize {
-			if _, ok := lease.admitted[Rank{r.Role, i}]; !ok {
-				return Rank{r.Role, i}, true
-			}
-		}
-	}
-	return Rank{}, false
-}
-
-// AdmittedBy returns the session that admitted for a rank; false when the publication does not require that rank.
-func (lease *Lease) AdmittedBy(r Rank) (Session, bool) {
-	by, ok := lease.admitted[r]
-	return by, ok
-}
-
-// Admitted returns the sessions that have admitted, by role and rank as required.
-func (lease *Lease) Admitted() []Session {
-	if lease.pub == nil {
-		return nil
-	}
-	var out []Session
-	for _, r := range lease.pub.Request.Roles {
-		for i := range r.WorldSize {
-			if s, ok := lease.admitted[Rank{r.Role, i}]; ok {
-				out = append(out, s)
-			}
-		}
-	}
-	return out
 }

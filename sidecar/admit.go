@@ -28,22 +28,47 @@ func publicationDigest(publication *wire.Publication) ([]byte, error) {
 	return sum[:], nil
 }
 
-// admit makes a shard this rank's: its segments are fetched and checked, then the owner gets the proof, then the shim the memory.
+// reads joins the shards of a publication that a rank reads to one.
+func reads(publication *wire.Publication, shards []uint32) (*wire.Shard, error) {
+	have := publication.GetShards()
+	if len(shards) == 1 && int(shards[0]) < len(have) {
+		return have[shards[0]], nil
+	}
+	all := &wire.Shard{}
+	add := func(shard *wire.Shard) {
+		all.Locators = append(all.Locators, shard.GetLocators()...)
+		all.Groups = append(all.Groups, shard.GetGroups()...)
+		all.Attempts = append(all.Attempts, shard.GetAttempts()...)
+	}
+	if len(shards) == 0 {
+		for _, shard := range have {
+			add(shard)
+		}
+	}
+	for _, index := range shards {
+		if int(index) >= len(have) {
+			return nil, bridge.NewError(bridge.Refused, fmt.Sprintf("outrider: shard %d of admission %d, which has %d; name one from 0 to %d", index, publication.GetAdmission(), len(have), len(have)-1))
+		}
+		add(have[index])
+	}
+	return all, nil
+}
+
+// admit makes shards this rank's: their segments are fetched and checked, then the owner gets the proof, then the shim the memory.
 func (m *member) admit(frame *wire.Frame, admit *wire.Admit) {
 	publication := admit.GetPublication()
 	digest, err := publicationDigest(publication)
-	switch {
-	case err != nil:
+	if err == nil && !bytes.Equal(digest, publication.GetDigest()) {
+		err = bridge.NewError(bridge.Refused, fmt.Sprintf("outrider: publication of admission %d was changed on the way; admit what publish() gave", publication.GetAdmission()))
+	}
+	var shard *wire.Shard
+	if err == nil {
+		shard, err = reads(publication, admit.GetShards())
+	}
+	if err != nil {
 		m.p.answer(frame, nil, err)
 		return
-	case !bytes.Equal(digest, publication.GetDigest()):
-		m.p.answer(frame, nil, bridge.NewError(bridge.Refused, fmt.Sprintf("outrider: publication of admission %d was changed on the way; admit what publish() gave", publication.GetAdmission())))
-		return
-	case int(admit.GetShard()) >= len(publication.GetShards()):
-		m.p.answer(frame, nil, bridge.NewError(bridge.Refused, fmt.Sprintf("outrider: shard %d of admission %d, it has %d", admit.GetShard(), publication.GetAdmission(), len(publication.GetShards()))))
-		return
 	}
-	shard := publication.GetShards()[admit.GetShard()]
 	m.hold(admit, shard, func(ids []*wire.SegmentId, fds []int, err error) {
 		if err != nil {
 			m.p.answer(frame, nil, err)
@@ -63,7 +88,7 @@ func (m *member) hold(admit *wire.Admit, shard *wire.Shard, then func(ids []*wir
 		}
 		proof := &wire.Admit{
 			Publication: &wire.Publication{Admission: publication.GetAdmission(), Rollout: publication.GetRollout(), Digest: publication.GetDigest()},
-			Shard:       admit.GetShard(), Role: admit.GetRole(), Rank: admit.GetRank(), Generation: admit.GetGeneration(),
+			Shards:      admit.GetShards(), Role: admit.GetRole(), Rank: admit.GetRank(), Generation: admit.GetGeneration(),
 		}
 		m.ask(&wire.Frame{Body: &wire.Frame_Admit{Admit: proof}}, func(answer *wire.Frame) {
 			if err := bridge.FromWire(answer.GetError()); err != nil {

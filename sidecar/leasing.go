@@ -168,9 +168,13 @@ func (o *owner) proof(a *attached, admit *wire.Admit) scheduler.AdmitRequest {
 	if known := o.publications[admission]; known != nil && bytes.Equal(known.digest, admit.GetPublication().GetDigest()) {
 		digest = known.ledger
 	}
-	return scheduler.AdmitRequest{
+	request := scheduler.AdmitRequest{
 		Admission: admission, Digest: digest, Role: admit.GetRole(), Rank: int(admit.GetRank()), Generation: int64(admit.GetGeneration()), Session: a.session,
 	}
+	for _, shard := range admit.GetShards() {
+		request.Shards = append(request.Shards, int(shard))
+	}
+	return request
 }
 
 func (o *owner) commit(a *attached, commit *wire.Commit, reply reply) {

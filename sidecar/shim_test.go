@@ -79,7 +79,7 @@ func startShimApart(t *testing.T, namespaces uintptr) *shim {
 	require.NoError(t, err)
 	require.NotNil(t, frame.GetReady())
 	require.EqualValues(t, s.cmd.Process.Pid, frame.GetReady().GetPid())
-	require.NoError(t, s.conn.Send(&wire.Frame{Body: &wire.Frame_Hello{Hello: &wire.Hello{ProtocolMin: 1, ProtocolMax: 1, Version: "test"}}}))
+	require.NoError(t, s.conn.Send(&wire.Frame{Body: &wire.Frame_Hello{Hello: &wire.Hello{ProtocolMin: bridge.ProtocolMin, ProtocolMax: bridge.ProtocolMax, Version: "test"}}}))
 	go s.read()
 	return s
 }

@@ -5364,14 +5364,16 @@ func (x *Publication) GetDigest() []byte {
 	return nil
 }
 
-// Shim to its sidecar: the publication and a shard. Sidecar to owner: the same without the shards, as proof that it holds them.
+// Shim to its sidecar: the publication and what the rank reads of it. Sidecar to owner: the same without the publication's own
+// shards, as proof that it holds them.
 type Admit struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Publication   *Publication           `protobuf:"bytes,1,opt,name=publication,proto3" json:"publication,omitempty"`
-	Shard         uint32                 `protobuf:"varint,2,opt,name=shard,proto3" json:"shard,omitempty"`
-	Role          string                 `protobuf:"bytes,3,opt,name=role,proto3" json:"role,omitempty"`
-	Rank          uint32                 `protobuf:"varint,4,opt,name=rank,proto3" json:"rank,omitempty"`
-	Generation    uint64                 `protobuf:"varint,5,opt,name=generation,proto3" json:"generation,omitempty"`
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Publication *Publication           `protobuf:"bytes,1,opt,name=publication,proto3" json:"publication,omitempty"`
+	// Indices into the publication's shards, in reading order, each once; none: all of them.
+	Shards        []uint32 `protobuf:"varint,200,rep,packed,name=shards,proto3" json:"shards,omitempty"`
+	Role          string   `protobuf:"bytes,3,opt,name=role,proto3" json:"role,omitempty"`
+	Rank          uint32   `protobuf:"varint,4,opt,name=rank,proto3" json:"rank,omitempty"`
+	Generation    uint64   `protobuf:"varint,5,opt,name=generation,proto3" json:"generation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5413,11 +5415,11 @@ func (x *Admit) GetPublication() *Publication {
 	return nil
 }
 
-func (x *Admit) GetShard() uint32 {
+func (x *Admit) GetShards() []uint32 {
 	if x != nil {
-		return x.Shard
+		return x.Shards
 	}
-	return 0
+	return nil
 }
 
 func (x *Admit) GetRole() string {
@@ -5442,7 +5444,7 @@ func (x *Admit) GetGeneration() uint64 {
 }
 
 // Local hop: descriptors of the segments, each once, in the order of `segments`, but for those that came in a push Fetched before it (one
-// message carries at most 252 descriptors). Locators, groups and attempts are the shard's.
+// message carries at most 252 descriptors). Locators, groups and attempts are those of the admitted shards, in order.
 type Admitted struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Segments      []*SegmentId           `protobuf:"bytes,1,rep,name=segments,proto3" json:"segments,omitempty"`
@@ -5576,7 +5578,7 @@ func (x *Next) GetRollout() int64 {
 type Commit struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	Admission uint64                 `protobuf:"varint,1,opt,name=admission,proto3" json:"admission,omitempty"`
-	// Set: the only rank's proof that it holds its shard comes with the commit, which may then be answered by the Append itself.
+	// Set: the only rank's proof that it holds the batch comes with the commit, which may then be answered by the Append itself.
 	Admit         *Admit `protobuf:"bytes,110,opt,name=admit,proto3" json:"admit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -8212,15 +8214,15 @@ const file_outrider_proto_rawDesc = "" +
 	"\n" +
 	"RolesEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\rR\x05value:\x028\x01\"\xa1\x01\n" +
+	"\x05value\x18\x02 \x01(\rR\x05value:\x028\x01\"\xae\x01\n" +
 	"\x05Admit\x12:\n" +
-	"\vpublication\x18\x01 \x01(\v2\x18.outrider.v1.PublicationR\vpublication\x12\x14\n" +
-	"\x05shard\x18\x02 \x01(\rR\x05shard\x12\x12\n" +
+	"\vpublication\x18\x01 \x01(\v2\x18.outrider.v1.PublicationR\vpublication\x12\x1b\n" +
+	"\x06shards\x18\xc8\x01 \x03(\rB\x02\x10\x01R\x06shards\x12\x12\n" +
 	"\x04role\x18\x03 \x01(\tR\x04role\x12\x12\n" +
 	"\x04rank\x18\x04 \x01(\rR\x04rank\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x05 \x01(\x04R\n" +
-	"generation\"\xe4\x01\n" +
+	"generationJ\x04\b\x02\x10\x03\"\xe4\x01\n" +
 	"\bAdmitted\x122\n" +
 	"\bsegments\x18\x01 \x03(\v2\x16.outrider.v1.SegmentIdR\bsegments\x120\n" +
 	"\blocators\x18\x02 \x03(\v2\x14.outrider.v1.LocatorR\blocators\x12\x1a\n" +

@@ -13,7 +13,7 @@ from outrider import _ray
 from outrider import _wire_pb2 as wire
 from outrider.errors import StartError
 
-PROTOCOL = (1, 1)
+PROTOCOL = (2, 2)
 """Lowest and highest wire protocol that this shim speaks."""
 START_SECONDS = 30.0
 """How long a sidecar may take to say that it is up; it takes milliseconds."""

@@ -868,18 +868,18 @@ class Publication(_message.Message):
     def __init__(self, admission: _Optional[int] = ..., rollout: _Optional[int] = ..., timeline: _Optional[_Union[Timeline, _Mapping]] = ..., term: _Optional[_Union[Term, _Mapping]] = ..., shards: _Optional[_Iterable[_Union[Shard, _Mapping]]] = ..., roles: _Optional[_Mapping[str, int]] = ..., generation: _Optional[int] = ..., endpoints: _Optional[_Iterable[_Union[Endpoint, _Mapping]]] = ..., digest: _Optional[bytes] = ...) -> None: ...
 
 class Admit(_message.Message):
-    __slots__ = ["publication", "shard", "role", "rank", "generation"]
+    __slots__ = ["publication", "shards", "role", "rank", "generation"]
     PUBLICATION_FIELD_NUMBER: _ClassVar[int]
-    SHARD_FIELD_NUMBER: _ClassVar[int]
+    SHARDS_FIELD_NUMBER: _ClassVar[int]
     ROLE_FIELD_NUMBER: _ClassVar[int]
     RANK_FIELD_NUMBER: _ClassVar[int]
     GENERATION_FIELD_NUMBER: _ClassVar[int]
     publication: Publication
-    shard: int
+    shards: _containers.RepeatedScalarFieldContainer[int]
     role: str
     rank: int
     generation: int
-    def __init__(self, publication: _Optional[_Union[Publication, _Mapping]] = ..., shard: _Optional[int] = ..., role: _Optional[str] = ..., rank: _Optional[int] = ..., generation: _Optional[int] = ...) -> None: ...
+    def __init__(self, publication: _Optional[_Union[Publication, _Mapping]] = ..., shards: _Optional[_Iterable[int]] = ..., role: _Optional[str] = ..., rank: _Optional[int] = ..., generation: _Optional[int] = ...) -> None: ...
 
 class Admitted(_message.Message):
     __slots__ = ["segments", "locators", "groups", "attempts", "admission", "rollout"]

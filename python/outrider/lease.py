@@ -97,15 +97,16 @@ class Lease:
 
     def publish(
         self,
-        shards: Sequence[Sequence[int]] | None = None,
+        shards: Sequence[Sequence[int]] | int = 1,
         roles: Mapping[str, int] | None = None,
         generation: int = 1,
     ) -> Publication:
         """Fixes who reads what, for ever, under this lease's admission id.
 
         Args:
-            shards: For each shard the batch's rows in the order to read them; every row exactly once. None: one shard, all rows.
-            roles: Role → world size of the ranks that must admit. None: {"trainer": 1}.
+            shards: Into how many shards of neighbouring groups to cut the batch; or for each shard the rows of the batch in the
+                order to read them, every row exactly once.
+            roles: Role → world size: every rank of every role must admit. Each role reads the whole batch; see `Trainer.admit`. None: {"trainer": 1}.
             generation: Of the cohort, as given to `Trainer`.
 
         Returns:
@@ -119,7 +120,7 @@ class Lease:
 
     async def publish_async(
         self,
-        shards: Sequence[Sequence[int]] | None = None,
+        shards: Sequence[Sequence[int]] | int = 1,
         roles: Mapping[str, int] | None = None,
         generation: int = 1,
     ) -> Publication:
@@ -127,7 +128,7 @@ class Lease:
         return await awaiting(self.publishing(shards, roles, generation))
 
     def publishing(
-        self, shards: Sequence[Sequence[int]] | None, roles: Mapping[str, int] | None, generation: int
+        self, shards: Sequence[Sequence[int]] | int, roles: Mapping[str, int] | None, generation: int
     ) -> Steps[Publication]:
         """The core of `publish`."""
         cohort = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from outrider import _wire_pb2 as wire
@@ -57,31 +58,42 @@ class Publication:
         return tuple(tuple(shard.groups) for shard in self.message.shards)
 
 
+def _cut(groups: Sequence[Any], shards: int) -> list[Any]:
+    """Neighbouring groups, as many in each shard as in any other, give or take one."""
+    if shards > len(groups):
+        raise ConfigError(
+            f"outrider: shards={shards} of a batch of {len(groups)} groups; give at most one shard for each group, or lists of rows to cut groups apart"
+        )
+    cuts = [len(groups) * i // shards for i in range(shards + 1)]
+    return [
+        wire.Shard(
+            locators=[g.locator for g in groups[first:last]],
+            groups=[g.group for g in groups[first:last]],
+            attempts=[g.attempt for g in groups[first:last]],
+        )
+        for first, last in pairwise(cuts)
+    ]
+
+
 def _load(data: bytes) -> Publication:
     return Publication(wire.Publication.FromString(data))
 
 
-def plan(groups: Sequence[Any], shards: Sequence[Sequence[int]] | None) -> list[Any]:
+def plan(groups: Sequence[Any], shards: Sequence[Sequence[int]] | int) -> list[Any]:
     """Turns lists of batch rows into lists of row ranges.
 
     Args:
         groups: `LeasedGroup` messages of the lease.
-        shards: Row lists, or None for one shard of all rows.
+        shards: Row lists, or into how many shards of neighbouring groups to cut.
 
     Returns:
         `Shard` messages; neighbouring rows of one group share a locator.
 
     Raises:
-        ConfigError: A row that is missing, out of range, or there twice.
+        ConfigError: A row that is missing, out of range, or there twice; more shards than groups.
     """
-    if shards is None:
-        return [
-            wire.Shard(
-                locators=[g.locator for g in groups],
-                groups=[g.group for g in groups],
-                attempts=[g.attempt for g in groups],
-            )
-        ]
+    if isinstance(shards, int):
+        return _cut(groups, count("shards", shards, 1))
     owner = [(g, row) for g in groups for row in range(g.locator.rows)]
     seen: set[int] = set()
     result = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from concurrent.futures import Future
 from time import monotonic
 from types import TracebackType
@@ -96,24 +97,29 @@ class Trainer:
         """`next`, awaited. Cancelling it loses no group: a batch that was committed all the same comes with the next call of its rollout."""
         return await awaiting(self._next(rollout, timeout))
 
-    def admit(self, publication: Publication, shard: int | None = None) -> Batch:
+    def admit(self, publication: Publication, shard: int | Sequence[int] | None = None) -> Batch:
         """Takes hold of a shard: the proof that this rank has exactly these rows, and no training yet.
+
+        A shard is not a rank: tensor-parallel ranks admit the same one, and a rank may admit several. Together the ranks of a
+        role have to read every shard, and each equally often.
 
         Args:
             publication: From `Lease.publish`.
-            shard: Index of the shard; None: the only one, or this rank's own.
+            shard: Index of the shard, or indices in reading order. None: all shards if this role has one rank, else the only
+                one, or this rank's own.
 
         Returns:
-            The shard's rows, in place. Train on them only after the controller's commit.
+            The rows of the shard or shards, in place. Train on them only after the controller's commit.
 
         Raises:
             ConfigError: No such shard.
-            Refused: The publication is void, of another cohort, or not this rank's.
+            Refused: The publication is void, of another cohort, or not this rank's; or this is the last rank of its role
+                and the role would not read every shard, or one more often than another.
             DataError: The data is not what the publication says.
         """
         return blocking(self._admit(publication, shard))
 
-    async def admit_async(self, publication: Publication, shard: int | None = None) -> Batch:
+    async def admit_async(self, publication: Publication, shard: int | Sequence[int] | None = None) -> Batch:
         """`admit`, awaited."""
         return await awaiting(self._admit(publication, shard))
 
@@ -172,16 +178,17 @@ class Trainer:
             self._coming = rollout, self._member.ask(next=wire.Next(rollout=rollout))
         return self._coming[1]
 
-    def _admit(self, publication: Publication, shard: int | None) -> Steps[Batch]:
-        shards = len(publication.message.shards)
+    def _admit(self, publication: Publication, shard: int | Sequence[int] | None) -> Steps[Batch]:
+        have = len(publication.message.shards)
         if shard is None:
-            shard = 0 if shards == 1 else self.rank
-        if count("shard", shard, 0) >= shards:
+            shard = range(have) if self.world_size == 1 else 0 if have == 1 else self.rank
+        shards = [count("shard", one, 0) for one in (shard if isinstance(shard, Sequence) else [shard])]
+        if not shards or max(shards) >= have or len(set(shards)) < len(shards):
             raise ConfigError(
-                f"outrider: shard={shard} of a publication of {shards} shards (rollout {publication.rollout}); give one from 0 to {shards - 1}"
+                f"outrider: shard={shard} of a publication of {have} shards (rollout {publication.rollout}); give one from 0 to {have - 1}, or several, each once"
             )
         request = wire.Admit(
-            publication=publication.message, shard=shard, role=self.role, rank=self.rank, generation=self.generation
+            publication=publication.message, shards=shards, role=self.role, rank=self.rank, generation=self.generation
         )
         return self._batch((yield Wait(self._member.ask(admit=request))))
 

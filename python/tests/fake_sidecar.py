@@ -62,7 +62,7 @@ class Fake:
             sys.exit(3)
         if self.mode == "silent":
             self.recv()
-        low = 9 if self.mode == "protocol" else 1
+        low = 9 if self.mode == "protocol" else 2
         self.send(wire.Frame(ready=wire.Ready(protocol_min=low, protocol_max=low, version="fake", pid=os.getpid())))
         self.recv()
         while True:

@@ -63,7 +63,7 @@ def test_L_01_a_sidecar_of_another_protocol_is_refused(fake, own):
     with pytest.raises(outrider.StartError) as caught:
         own()
     assert str(caught.value) == (
-        "outrider: sidecar fake speaks protocol 9..9, this package 1..1; install the same version of both"
+        "outrider: sidecar fake speaks protocol 9..9, this package 2..2; install the same version of both"
     )
 
 

@@ -72,6 +72,11 @@ func (r *Runner) cmdAdmit(a *args) {
 	if a.has("digest") {
 		req.Digest[0] += byte(a.number("digest", 0))
 	}
+	if named := a.text("shards", ""); named != "" {
+		for shard := range strings.SplitSeq(named, ",") {
+			req.Shards = append(req.Shards, int(number(shard)))
+		}
+	}
 	r.result(r.admit(p, req), "")
 }
 
