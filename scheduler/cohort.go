@@ -103,7 +103,7 @@ func (s *Scheduler) weighAll(m *member) error {
 		return s.learn()
 	}
 	base, log := m.trainer.Base, m.trainer.Log
-	if base != nil || s.cfg.Unowned {
+	if (base != nil || s.cfg.Unowned) && !s.doubtful(m) {
 		s.bringLog(m)
 	}
 	s.settleDoubts(m)
@@ -214,13 +214,32 @@ func (s *Scheduler) decide() error {
 	}
 	for _, m := range all {
 		m.decided = true
-		if !m.brought {
-			s.bringLog(m)
-		}
+		s.bringLate()
 		// They have said what they had to say.
 		m.trainer.Base, m.trainer.Log, m.trainer.State = nil, nil, nil
 	}
 	return nil
+}
+
+// doubtful reports whether a commit is in doubt that another session of this rank admitted. Its entry in this session's log
+// would speak for weights that never saw the batch, so the session gets no log before that is decided.
+func (s *Scheduler) doubtful(m *member) bool {
+	return slices.ContainsFunc(s.replicating, func(r *replication) bool {
+		if r.lease == nil {
+			return false
+		}
+		by, required := r.lease.AdmittedBy(m.rank())
+		return required && by != m.session
+	})
+}
+
+// bringLate gives base and log to ranks that have been weighed and whose log nothing in doubt would falsify any more.
+func (s *Scheduler) bringLate() {
+	for _, m := range s.cohort.members() {
+		if m.decided && !m.brought && !s.doubtful(m) {
+			s.bringLog(m)
+		}
+	}
 }
 
 // learn finds base and log of a later life once a complete cohort has shown what it has.

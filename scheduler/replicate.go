@@ -133,6 +133,7 @@ func (s *Scheduler) settleReplications() {
 		}
 		r.done()
 	}
+	s.bringLate()
 }
 
 // settleDoubts weighs what a rank that attaches says about a commit that waits for it.
@@ -184,6 +185,7 @@ func (s *Scheduler) failReplications(err error) {
 			r.done()
 		}
 	}
+	s.bringLate()
 }
 
 // voidCommit rolls a COMMITTING lease back: no log of the cohort has its entry.
