@@ -31,7 +31,7 @@ var guards = []guard{
 	{"commit: a rank that comes back tells what its log has", "scheduler/replicate.go", "case sameEntry(m.trainer.Log, r.entry):", "case false:"},
 	{"commit: weights that contain it prove it", "scheduler/replicate.go", "case r.alone && m.trainer.StateAt >= r.lease.Rollout:", "case false:"},
 	{"commit: a rank that came back meanwhile is without it", "scheduler/leases.go", "case required && by != m.session && m.stateAt < rollout:", "case false && required && by != m.session:"},
-	{"commit: in doubt, its entry is for the session that admitted", "scheduler/cohort.go", "return required && by != m.session", "return false"},
+	{"commit: in doubt, its entry is for the session that admitted", "scheduler/cohort.go", "return required && by != m.session", "return false && required && by != m.session"},
 	{"lease: its holder's end rolls it back", "scheduler/members.go", "if lease.Holder == m.session && lease.State() != leases.LeaseCommitting {", "if false {"},
 	{"lease: lost data revokes it", "scheduler/workers.go", "if lease := g.Lease(); !admittedByAll(lease) {", "if lease := g.Lease(); false {"},
 	{"rewind: to older weights", "scheduler/cohort.go", "	if at < last {\n		if s.cfg", "	if false {\n		if s.cfg"},
