@@ -22,7 +22,7 @@ func (l *Ledger) becomeTerminal(g *Group, o *Outcome) {
 	l.move(g, Terminal)
 	l.reserved.sub(g.tally())
 	l.liveTally.sub(g.tally())
-	g.samples, g.tokens, g.bytes, g.handle = int32(len(o.Slots)), o.Tokens, o.Bytes, o.Handle
+	g.samples, g.tokens, g.handle = int32(len(o.Slots)), o.Tokens, o.Handle
 	g.oldest, g.newest, g.sum = o.MinVersion, o.MaxVersion, o.SumVersions
 	if !o.HasVersions {
 		g.oldest, g.newest, g.sum = g.charged, g.charged, g.charged*int64(g.samples)

@@ -48,7 +48,6 @@ type Group struct {
 	newest    int64
 	sum       int64
 	tokens    int64
-	bytes     int64
 	print     uint64 // fingerprint of the outcome
 	lease     *Lease
 	attempt   uint32
@@ -86,9 +85,6 @@ func (g *Group) Samples() int32 { return g.samples }
 
 // Tokens is the number of tokens, from TERMINAL on.
 func (g *Group) Tokens() int64 { return g.tokens }
-
-// Bytes is the size of the data on the worker's host, from TERMINAL on.
-func (g *Group) Bytes() int64 { return g.bytes }
 
 // Versions returns the oldest and newest version used and the tie-break sum, from TERMINAL on.
 func (g *Group) Versions() (oldest, newest, sum int64) { return g.oldest, g.newest, g.sum }

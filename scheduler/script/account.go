@@ -3,6 +3,7 @@ package script
 import (
 	"errors"
 	"slices"
+	"time"
 
 	"outrider/leases"
 	"outrider/scheduler"
@@ -16,7 +17,12 @@ type account struct {
 	charged map[run]charge
 	// kept is the data that was reported and not let go.
 	kept map[leases.Handle]data
-	over bool // this life answers no more
+	// credits are the calls that wait for leave to write.
+	credits map[scheduler.Ticket][]request
+	// trespass is set once a worker wrote more than it had leave to.
+	trespass bool
+	absent   time.Duration // since when no worker is there
+	over     bool          // this life answers no more
 }
 
 // charge is an execution on its worker's account: work counts until it is proven over.
@@ -25,6 +31,10 @@ type charge struct {
 	// lines are the timelines that it was granted in, or carried over into.
 	lines   []leases.Timeline
 	samples int64
+	since   time.Duration // when it began, or had leave to write
+	overdue time.Duration // when it was told to end because of its deadline, 0 for never
+	may     int64         // bytes that it may write, NoPromise for any number
+	waiting int           // calls that ask for leave to write more
 }
 
 // is says whether a receipt is of this execution, in a timeline that it went through.
@@ -44,16 +54,21 @@ type data struct {
 func (r *Runner) count(o *scheduler.Scheduler) *account {
 	a := r.accounts[o]
 	if a == nil {
-		a = &account{r: r, charged: map[run]charge{}, kept: map[leases.Handle]data{}}
+		a = &account{r: r, charged: map[run]charge{}, kept: map[leases.Handle]data{}, credits: map[scheduler.Ticket][]request{}, absent: present}
 		r.accounts[o] = a
 	}
 	return a
 }
 
-func (a *account) granted(x leases.Receipt) {
+func (a *account) granted(g scheduler.Assignment) {
+	x := g.Receipt
 	if _, again := a.charged[runOf(x)]; !again {
-		a.charged[runOf(x)] = charge{x, []leases.Timeline{x.Timeline}, int64(a.r.cfg.GroupSize)}
+		a.charged[runOf(x)] = a.charge(x, g.Promise)
 	}
+}
+
+func (a *account) charge(x leases.Receipt, may int64) charge {
+	return charge{receipt: x, lines: []leases.Timeline{x.Timeline}, samples: int64(a.r.cfg.GroupSize), since: a.r.now, may: may}
 }
 
 func (a *account) sampleDone(x leases.Receipt, done int, err error) {
@@ -71,7 +86,8 @@ func (a *account) reported(p *process, x leases.Receipt, o leases.Outcome, err e
 			return
 		}
 	}
-	if a.charged[runOf(x)].is(x) {
+	if c := a.charged[runOf(x)]; c.is(x) {
+		a.writes(c, o)
 		delete(a.charged, runOf(x))
 	}
 	a.keep(p, x, o)
@@ -85,6 +101,11 @@ func (a *account) carried(receipts []leases.Receipt) {
 			a.charged[runOf(x)] = c
 		}
 	}
+}
+
+// writes says what was written for an execution.
+func (a *account) writes(c charge, o leases.Outcome) {
+	a.trespass = a.trespass || o.Handle != 0 && c.may != scheduler.NoPromise && o.Bytes > c.may
 }
 
 func (a *account) keep(p *process, x leases.Receipt, o leases.Outcome) {
@@ -122,12 +143,15 @@ func (a *account) attached(p *process, w *scheduler.WorkerRole, err error) {
 	for _, h := range w.Inventory {
 		if h.Outcome != nil {
 			delete(a.r.released, letGo{a.r.owner, h.Receipt}) // the word of that was lost with the connection
+			if c, known := before[runOf(h.Receipt)]; known {
+				a.writes(c, *h.Outcome)
+			}
 			a.keep(p, h.Receipt, *h.Outcome)
 			continue
 		}
 		c, known := before[runOf(h.Receipt)]
 		if !known {
-			c = charge{h.Receipt, []leases.Timeline{h.Receipt.Timeline}, int64(a.r.cfg.GroupSize)}
+			c = a.charge(h.Receipt, scheduler.NoPromise)
 		}
 		a.charged[runOf(h.Receipt)] = c
 		a.sampleDone(h.Receipt, h.Done, nil)
@@ -178,6 +202,9 @@ func (a *account) check(st scheduler.Stats) {
 		bytes[d.host] += d.bytes
 		most = max(most, bytes[d.host])
 	}
+	if limit := r.cfg.Limits.Bytes; limit > 0 && most > limit && st.Overdrawn+st.Adopted == 0 && !a.trespass {
+		r.broken("%d bytes are on one host, bytes=%d", most, limit)
+	}
 	if most != st.Bytes {
 		r.broken("%d bytes are counted on the fullest host, %d are there", st.Bytes, most)
 	}
@@ -201,12 +228,12 @@ func (r *Runner) checkGrant(from *scheduler.Scheduler, e scheduler.Grant) {
 		if x.Timeline = before.Timeline; before != x { // it may have been carried over
 			r.broken("execution %s is granted for two reservations", r.receipt(x))
 		}
-		r.count(from).granted(e.Assignment.Receipt)
+		r.count(from).granted(e.Assignment)
 		return // after a reconnection
 	}
 	r.grants[key] = x
 	a := r.count(from)
-	a.granted(x)
+	a.granted(e.Assignment)
 	st := from.Stats()
 	if n, limit := a.samples()-st.Stuck, st.Limits.Executing; n > limit && !r.cfg.Unowned {
 		r.broken("%s is granted with %d samples charged, executing=%d", r.receipt(x), n, limit)

@@ -2,6 +2,7 @@ package script
 
 import (
 	"bytes"
+	"errors"
 
 	"outrider/leases"
 	"outrider/scheduler"
@@ -30,13 +31,20 @@ func (r *Runner) check() {
 		if !st.Unowned && st.Buffered > st.Limits.Completed+st.Adopted && r.cfg.Limits.Completed > 0 {
 			r.broken("%d groups are buffered or leased, completed=%d", st.Buffered, st.Limits.Completed)
 		}
+		if !st.Unowned && r.cfg.Limits.Retained > 0 && st.Retained > st.Limits.Retained+st.Adopted {
+			r.broken("%d groups are retained, retained=%d", st.Retained, st.Limits.Retained)
+		}
 		r.count(o).check(st)
+		r.count(o).checkTimes(o, st)
 	}
 }
 
 // checkLease holds a lease at the moment that it is given against what was let go and against the staleness bound.
 func (r *Runner) checkLease(from *scheduler.Scheduler, lease scheduler.Lease) {
 	bound := r.cfg.Policy.MaxStaleness
+	if n := len(lease.Groups); n > r.cfg.BatchGroups || n < r.cfg.BatchGroups && !lease.Short {
+		r.broken("%s has %d groups, batch=%d", r.admission(lease.Admission), n, r.cfg.BatchGroups)
+	}
 	for i, g := range lease.Groups {
 		if r.released[letGo{from, g.Receipt}] {
 			r.broken("%s is leased, and its data was let go", r.receipt(g.Receipt))
@@ -49,6 +57,29 @@ func (r *Runner) checkLease(from *scheduler.Scheduler, lease scheduler.Lease) {
 		}
 		if i > 0 && lease.Groups[i-1].Receipt.Group >= g.Receipt.Group {
 			r.broken("the groups of %s are not in order", r.admission(lease.Admission))
+		}
+	}
+}
+
+// checkCommit holds that a commit which is said to have failed does not count.
+func (r *Runner) checkCommit(from *scheduler.Scheduler, e scheduler.Answer) {
+	admission, ok := r.commits[e.Ticket]
+	if !ok || e.Err == nil {
+		return
+	}
+	if status, err := from.LeaseStatus(admission); err == nil && status.State == scheduler.LeaseCommitted {
+		r.broken("the commit of %s failed (%v), and it is committed", r.admission(admission), e.Err)
+	}
+}
+
+// checkAnswered holds that a life of the owner that ends leaves no call without an answer.
+func (r *Runner) checkAnswered(from *scheduler.Scheduler, why error) {
+	if errors.Is(why, leases.ErrEndOfRun) {
+		return // the run is over, its owner goes on
+	}
+	for t, by := range r.asked {
+		if by == from {
+			r.broken("k%d is never answered", t)
 		}
 	}
 }

@@ -81,6 +81,7 @@ func (r *Runner) carry(from *scheduler.Scheduler, e scheduler.Effect) string {
 		}
 		return fmt.Sprintf("carried %s %s", r.session(e.Session), strings.Join(names, ","))
 	case scheduler.Cancel:
+		r.count(from).cancelled(e.Receipt)
 		r.send(from, e.Session, e)
 		return fmt.Sprintf("cancel %s %s", r.session(e.Session), r.receipt(e.Receipt))
 	case scheduler.Release:
@@ -161,6 +162,7 @@ func (r *Runner) told(from *scheduler.Scheduler, e scheduler.Effect) string {
 		return "drained " + r.session(e.Session)
 	case scheduler.Ended:
 		r.count(from).ended(e.Err)
+		r.checkAnswered(from, e.Err)
 		if e.Err == nil {
 			return "ended"
 		}

@@ -9,6 +9,7 @@ import (
 
 // View is what can be seen of a process.
 type View struct {
+	Name string
 	// Alive is false when no process of the name is left.
 	Alive   bool
 	Session leases.Session
@@ -16,6 +17,12 @@ type View struct {
 	Attached bool
 	// Inbox counts messages on their way to it, Words those that its log has not said.
 	Inbox, Words int
+	// Connections counts its attachments: what is asked on one is not answered on the next.
+	Connections int
+	// Slots is how many samples a worker runs at once.
+	Slots int
+	// Confirmed is the version that an engine confirmed last.
+	Confirmed int64
 	// At is the last rollout in its weights.
 	At int64
 	// Running and Finished are its executions, by grant; a finished one stays until it is released.
@@ -28,6 +35,8 @@ type Execution struct {
 	// Version was announced when it was granted.
 	Version int64
 	Done    int
+	// Promise is what it may write without asking, in bytes; scheduler.NoPromise for any number.
+	Promise int64
 	// Stopped says that its worker was told to end it.
 	Stopped bool
 }
@@ -44,10 +53,13 @@ func (r *Runner) View(name string) View {
 
 func (r *Runner) view(p *process) View {
 	v := View{
-		Alive: true, Session: p.member.Session, Attached: p.on != nil && p.on == r.owner, Inbox: len(p.inbox), Words: len(p.words), At: p.at,
+		Name: p.name, Alive: true, Session: p.member.Session, Attached: p.on != nil && p.on == r.owner, Inbox: len(p.inbox), Words: len(p.words), Connections: p.connections, At: p.at,
+	}
+	if p.member.Worker != nil {
+		v.Slots, v.Confirmed = p.member.Worker.Slots, p.member.Worker.Confirmed
 	}
 	for _, h := range p.held {
-		x := Execution{Name: r.receipt(h.Receipt), Version: h.Version, Done: h.Done, Stopped: p.stop[h.Receipt.Execution]}
+		x := Execution{Promise: r.promised(h.Receipt), Name: r.receipt(h.Receipt), Version: h.Version, Done: h.Done, Stopped: p.stop[h.Receipt.Execution]}
 		if h.Outcome == nil {
 			v.Running = append(v.Running, x)
 		} else {
@@ -55,6 +67,13 @@ func (r *Runner) view(p *process) View {
 		}
 	}
 	return v
+}
+
+func (r *Runner) promised(x leases.Receipt) int64 {
+	if i, known := r.places[runOf(x)]; known {
+		return r.executions[i].Promise
+	}
+	return scheduler.NoPromise
 }
 
 // Owner is the life of the owner that commands go to, nil when none runs.

@@ -138,12 +138,15 @@ func (r *Runner) granted(a scheduler.Assignment) {
 
 // answered keeps the answer to a waiting call, unless the connection that it was made on is cut.
 func (r *Runner) answered(from *scheduler.Scheduler, e scheduler.Answer) {
+	if r.asked[e.Ticket] != from {
+		r.broken("k%d is answered twice, or was never asked", e.Ticket)
+	}
+	delete(r.asked, e.Ticket)
+	r.checkCommit(from, e)
+	r.count(from).credited(e)
 	caller := r.callers[e.Ticket]
 	if p := caller.p; p != nil && p.slow && (p.on != from || p.connections != caller.connection) {
 		return
-	}
-	if _, twice := r.answers[e.Ticket]; twice || int(e.Ticket) > r.tickets {
-		r.broken("k%d is answered twice, or was never asked", e.Ticket)
 	}
 	r.answers[e.Ticket] = e
 	switch v := e.Value.(type) {

@@ -203,6 +203,7 @@ func (r *Runner) cmdLeave(a *args) {
 	p.gone, p.on, p.inbox = true, nil, nil
 	for _, o := range r.owners() {
 		o.Leave(p.member.Session)
+		r.count(o).detached(p.member.Session)
 	}
 }
 

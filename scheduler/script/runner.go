@@ -30,7 +30,11 @@ type Runner struct {
 	// oldest is the oldest version that the data of an execution used, as its worker reported it.
 	oldest  map[run]int64
 	tickets int
+	// asked are the calls that wait, with the life of the owner that was asked.
+	asked   map[scheduler.Ticket]*scheduler.Scheduler
 	answers map[scheduler.Ticket]scheduler.Answer
+	// commits are the calls that wait for a commit, by admission.
+	commits map[scheduler.Ticket]uint64
 	// callers are the processes that a waiting call is answered to; an answer to one whose connection is cut is lost.
 	callers map[scheduler.Ticket]caller
 	// backs are the calls that put the weights of the trainers back to older ones when they are answered.
@@ -55,6 +59,7 @@ type Runner struct {
 func New() *Runner {
 	return &Runner{
 		names: names{sessions: map[leases.Session]string{}, places: map[run]int{}, byID: map[uint64]int{}}, answers: map[scheduler.Ticket]scheduler.Answer{},
+		asked: map[scheduler.Ticket]*scheduler.Scheduler{}, commits: map[scheduler.Ticket]uint64{},
 		bySessions: map[leases.Session]*process{}, accounts: map[*scheduler.Scheduler]*account{}, grants: map[granted]leases.Receipt{}, oldest: map[run]int64{},
 		given: map[uint64]scheduler.Lease{}, pubs: map[uint64]scheduler.Publication{}, states: map[string]checkpoint{},
 		admitted: map[uint64][]*process{}, callers: map[scheduler.Ticket]caller{}, holders: map[uint64]*process{}, pushes: map[leases.PushID]string{}, released: map[letGo]bool{}, backs: map[scheduler.Ticket]bool{},
@@ -170,7 +175,9 @@ func (r *Runner) run(a *args) {
 
 func (r *Runner) ticket() scheduler.Ticket {
 	r.tickets++
-	return scheduler.Ticket(r.tickets)
+	t := scheduler.Ticket(r.tickets)
+	r.asked[t] = r.owner
+	return t
 }
 
 // caller is a process that makes a waiting call, and the connection that it makes it on.

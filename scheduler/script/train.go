@@ -107,6 +107,7 @@ func (r *Runner) proof(p *process, admission uint64) scheduler.AdmitRequest {
 func (r *Runner) cmdCommit(a *args) {
 	admission := r.findAdmission(a.word("an admission"))
 	t := r.calls(r.holders[admission])
+	r.commits[t] = admission
 	if name := a.text("by", ""); name != "" {
 		p := r.find(name)
 		r.admits(p, admission)

@@ -151,7 +151,10 @@ func (r *Runner) cmdCredit(a *args) {
 	for _, x := range r.receipts(a) {
 		receipts, bytes = append(receipts, x.Receipt), append(bytes, n)
 	}
-	t := r.ticket()
+	t := r.calls(r.bySession(receipts[0].Worker))
+	for i, x := range receipts {
+		r.count(r.owner).asks(t, x, bytes[i])
+	}
 	r.owner.Credit(t, receipts, bytes)
 	r.waits(t)
 }

@@ -52,14 +52,35 @@ func (w *world) round(idle int) {
 			w.do("reattach %s", n)
 		}
 	}
-	w.drain()
+	w.flow()
 	for _, n := range w.workers {
-		for _, x := range w.r.View(n).Running {
-			w.finish(n, x)
-		}
 		for _, x := range w.r.View(n).Finished {
 			if idle > 0 {
 				w.do("report %s", x.Name)
+			}
+		}
+	}
+	w.job.nudge()
+	w.do("advance %ds", 1<<min(2*idle, 16))
+}
+
+// flow lets everybody who is there do what there is to do.
+func (w *world) flow() {
+	w.drain()
+	w.write()
+	for range len(w.unsaid) {
+		w.lateReport()
+	}
+	if !w.calm {
+		w.do("advance 1s")
+	}
+	for _, n := range w.workers {
+		if w.calm && w.r.View(n).Slots == 0 {
+			w.do("slots %s %d", n, w.groupSize)
+		}
+		for _, x := range w.r.View(n).Running {
+			if !w.asks(x.Name) {
+				w.finish(n, x)
 			}
 		}
 	}
@@ -69,8 +90,6 @@ func (w *world) round(idle int) {
 		w.job.step()
 		w.drain()
 	}
-	w.job.nudge()
-	w.do("advance %ds", 1<<min(2*idle, 16))
 }
 
 func (w *world) onlyDraining() bool {

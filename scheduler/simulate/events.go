@@ -14,48 +14,63 @@ type event struct {
 	happen func(*world)
 }
 
-// events are what happens, each in proportion to its weight. A rule of the owner that a run can meet in another way gets a
-// line here.
-var events = []event{
-	{"the job goes on", 250, func(w *world) { w.job.step() }},
-	{"messages reach a worker", 250, (*world).deliverWorker},
-	{"an execution ends", 200, (*world).finishOne},
-	{"a sample ends", 30, (*world).sampleDone},
-	{"messages reach a trainer", 120, func(w *world) { w.job.deliver() }},
-	{"a message comes again", 30, (*world).again},
-	{"time passes", 20, func(w *world) { w.do("advance %ds", w.random.pick(4)) }},
-	{"a group is cancelled", 5, func(w *world) {
-		if w.known() {
-			w.do("cancel-groups %d", w.random.pick(24))
-		}
-	}},
-	{"evaluation", 10, (*world).evaluate},
-	{"a worker joins", 14, (*world).joinWorker},
-	{"a worker dies", 13, (*world).killWorker},
-	{"a worker is cut off", 7, (*world).cutWorker},
-	{"a worker comes back", 14, (*world).returnWorker},
-	{"a worker dials again", 7, (*world).redialWorker},
-	{"a worker drains", 2, (*world).drainWorker},
-	{"the owner is lost", 7, (*world).loseOwner},
-	{"the job is restarted", 7, func(w *world) { w.job.restart(w.random.one(2)) }},
-	{"all but the workers are lost", 7, (*world).loseJobAndOwner},
-	{"everything is lost", 2, (*world).loseAll},
-	{"a rank is cut off", 7, func(w *world) { w.job.cutRank() }},
-	{"a rank's sidecar is lost", 7, func(w *world) { w.job.loseSidecar() }},
-	{"ranks come back", 14, func(w *world) { w.job.attach() }},
+// life is what happens in a run that goes well, faults what may go wrong, each in proportion to its weight. A rule of the owner
+// that a run can meet in another way gets a line here.
+var (
+	life = []event{
+		{"everybody goes on", 250, (*world).flow},
+		{"engines that joined get weights", 60, func(w *world) { w.job.nudge() }},
+		{"the job goes on", 250, func(w *world) { w.job.step() }},
+		{"messages reach a worker", 250, (*world).deliverWorker},
+		{"an execution ends", 200, (*world).finishOne},
+		{"data may be written", 60, (*world).write},
+		{"a late report comes", 60, (*world).lateReport},
+		{"a sample ends", 30, (*world).sampleDone},
+		{"messages reach a trainer", 120, func(w *world) { w.job.deliver() }},
+		{"time passes", 60, func(w *world) { w.do("advance %ds", w.random.pick(6)) }},
+		{"evaluation", 10, (*world).evaluate},
+		{"a checkpoint is made", 15, func(w *world) { w.job.save() }},
+		{"a checkpoint is durable", 10, func(w *world) { w.job.saved() }},
+		{"a worker joins", 30, (*world).joinWorker},
+		{"a worker changes its slots", 5, (*world).setSlots},
+		{"a worker comes back", 30, (*world).returnWorker},
+		{"ranks come back", 40, func(w *world) { w.job.attach() }},
+	}
+	faults = []event{
+		{"a message comes again", 30, (*world).again},
+		{"a group is cancelled", 5, (*world).cancelGroup},
+		{"a worker joins", 7, (*world).joinWorker},
+		{"a worker dies", 13, (*world).killWorker},
+		{"a worker is cut off", 7, (*world).cutWorker},
+		{"a worker comes back", 7, (*world).returnWorker},
+		{"a worker dials again", 7, (*world).redialWorker},
+		{"a worker drains", 2, (*world).drainWorker},
+		{"the owner is lost", 7, (*world).loseOwner},
+		{"the job is restarted", 5, func(w *world) { w.job.restart(w.random.one(2)) }},
+		{"all but the workers are lost", 5, (*world).loseJobAndOwner},
+		{"everything is lost", 2, (*world).loseAll},
+		{"a rank is cut off", 7, func(w *world) { w.job.cutRank() }},
+		{"a rank's sidecar is lost", 7, func(w *world) { w.job.loseSidecar() }},
+		{"ranks come back", 7, func(w *world) { w.job.attach() }},
+	}
+	events = slices.Concat(life, faults)
+)
+
+// draw chooses an event: a fault once in so many times.
+func draw(r *random, calm int) int {
+	if r.one(calm) {
+		return len(life) + weighted(r, faults)
+	}
+	return weighted(r, life)
 }
 
-var totalWeight = func() (n int) {
-	for _, e := range events {
-		n += e.weight
+func weighted(r *random, of []event) int {
+	total := 0
+	for _, e := range of {
+		total += e.weight
 	}
-	return n
-}()
-
-// draw chooses an event.
-func draw(r *random) int {
-	at := r.pick(totalWeight)
-	for i, e := range events {
+	at := r.pick(total)
+	for i, e := range of {
 		if at -= e.weight; at < 0 {
 			return i
 		}
@@ -63,8 +78,18 @@ func draw(r *random) int {
 	return 0
 }
 
+func (w *world) cancelGroup() {
+	if w.known() {
+		w.do("cancel-groups %d", w.random.pick(24))
+	}
+}
+
 func (w *world) joinWorker() {
-	if w.reapWorkers(); len(w.workers) < mostWorkers {
+	w.reapWorkers()
+	if n := w.any(w.workers, func(v script.View) bool { return w.drains[v.Name] && len(v.Running)+len(v.Finished) == 0 }); n != "" {
+		w.do("leave %s", n)
+	}
+	if w.reapWorkers(); len(w.workers) < mostWorkers && (len(w.workers) == 0 || w.random.one(3)) {
 		w.addWorker()
 	}
 }
@@ -116,7 +141,7 @@ func (w *world) loseAll() {
 			w.do("lose %s", n)
 		}
 	}
-	w.workers, w.clients, w.holds, w.past = nil, nil, nil, nil
+	w.workers, w.clients, w.holds, w.past, w.unsaid, w.writes = nil, nil, nil, nil, nil, nil
 	line := w.owner
 	if c := w.job.latest(); c != nil {
 		line += " state=" + c.name

@@ -33,6 +33,13 @@ type job struct {
 	announced int64 // rollout that the last announced version contains, while the run ends
 	committed bool  // the open lease is being committed
 	start     scheduler.UpdateStart
+	nudged    nudged
+}
+
+// nudged is an update that another thread of the job has recorded.
+type nudged struct {
+	call  int
+	start scheduler.UpdateStart
 }
 
 type rank struct {
@@ -63,7 +70,7 @@ func (j *job) latest() *checkpoint {
 
 // idle forgets what was awaited.
 func (j *job) idle() {
-	j.call, j.again, j.then, j.next, j.ahead, j.committed, j.announced = 0, nil, nil, nil, 0, false, -1
+	j.call, j.again, j.then, j.next, j.ahead, j.committed, j.announced, j.nudged = 0, nil, nil, nil, 0, false, -1, nudged{}
 }
 
 // die ends every process of the job.

@@ -36,7 +36,7 @@ func Run(seed uint64, events int) Result {
 	s := drawSettings(&r)
 	drawn := make([]occurrence, events)
 	for i := range drawn {
-		drawn[i] = occurrence{draw(&r), r.next()}
+		drawn[i] = occurrence{draw(&r, s.calm), r.next()}
 	}
 	w := play(s, drawn, false)
 	out := Result{Seed: seed, Lines: len(w.commands), Failure: w.failure, Drawn: len(drawn)}

@@ -11,16 +11,22 @@ type settings struct {
 	groupSize int
 	batch     int
 	prefetch  int
+	calm      int // one event in so many is a fault
+	largest   int // bytes of a group, but for a few
 	// pace makes the run wait for weight updates.
 	pace bool
 }
 
 // drawSettings chooses source, limits and policy: small ones, so that every bound is met often.
 func drawSettings(r *random) settings {
-	s := settings{groupSize: r.between(1, 4), batch: r.between(1, 4), prefetch: r.between(0, 1)}
+	s := settings{groupSize: r.between(1, 4), batch: r.between(1, 4), prefetch: r.between(0, 1), calm: 10 << r.pick(4), largest: 90}
 	var line strings.Builder
 	say := func(format string, v ...any) { fmt.Fprintf(&line, " "+format, v...) }
-	say("len=%d epochs=%d group-size=%d batch=%d prefetch=%d frees", r.between(1, 24), r.between(1, 2), s.groupSize, s.batch, s.prefetch)
+	rows := r.between(1, 24)
+	if r.one(2) {
+		rows *= 4
+	}
+	say("len=%d epochs=%d group-size=%d batch=%d prefetch=%d frees", rows, r.between(1, 2), s.groupSize, s.batch, s.prefetch)
 	if r.one(2) {
 		say("shuffle seed=%d", r.pick(9))
 	}
@@ -43,7 +49,9 @@ func drawSettings(r *random) settings {
 		say("executing=%d", s.groupSize+r.pick(6))
 	}
 	if r.one(2) {
-		say("bytes=%d", 4*r.between(1, 99))
+		bytes := 4 * r.between(1, 99)
+		s.largest = min(s.largest, bytes)
+		say("bytes=%d", bytes)
 	}
 	say("submission=%s", choose(r, "sample", "group"))
 	say("order=%s", order)
@@ -64,7 +72,10 @@ func drawSettings(r *random) settings {
 		staleness = max(staleness, 0)
 	}
 	say("max-staleness=%d", staleness)
-	say("max-attempts=%d max-failed=1000000", r.between(1, 3))
+	say("max-attempts=%d max-requeues=%d max-failed=1000000", r.between(1, 3), r.between(1, 3))
+	if r.one(2) {
+		say("start-deadline=%d join-timeout=%d stall-warning=%d", r.between(1, 9), r.between(1, 9), r.between(1, 9))
+	}
 	s.owner = "owner" + line.String()
 	return s
 }

@@ -39,7 +39,6 @@ func (j *job) announce() bool {
 	if !j.w.pace || j.at() <= j.announced {
 		return false
 	}
-	j.announced = j.at()
 	j.update("in-flight")
 	return true
 }
@@ -76,7 +75,11 @@ func (j *job) admission() string { return j.w.r.Admission(j.lease.Admission) }
 
 func (j *job) discard() {
 	group := j.lease.Groups[j.w.random.pick(len(j.lease.Groups))].Receipt.Group
-	j.ask(fmt.Sprintf("discard-groups %s groups=%d by=%s", j.admission(), group, j.holder()), func(v any, err error) {
+	shorter := ""
+	if j.w.random.one(2) {
+		shorter = " shorter"
+	}
+	j.ask(fmt.Sprintf("discard-groups %s groups=%d by=%s%s", j.admission(), group, j.holder(), shorter), func(v any, err error) {
 		if err != nil {
 			j.next = func() { j.giveUp("discard-failed") }
 			return
@@ -125,6 +128,9 @@ func (j *job) commit(by string) {
 	j.committed = true
 	j.ask("commit "+j.admission()+by, func(_ any, err error) {
 		j.committed = false
+		if errors.Is(err, leases.ErrNotAdmitted) {
+			j.w.failure = fmt.Sprintf("BROKEN: every rank has admitted, and the commit says: %v", err)
+		}
 		if err != nil {
 			j.next = func() { j.giveUp("commit-failed") }
 		}
@@ -140,7 +146,8 @@ func (j *job) between() bool {
 	case 2:
 		return j.rebroadcast()
 	case 3:
-		return j.save()
+		j.save()
+		return false
 	case 4:
 		if j.at() < 0 || !w.random.one(3) {
 			return false
@@ -159,22 +166,24 @@ func (j *job) between() bool {
 	return true
 }
 
-// save keeps a checkpoint, and lets the run forget what came before it every other time.
-func (j *job) save() bool {
+// save keeps a checkpoint.
+func (j *job) save() {
 	w, at := j.w, j.at()
-	if at < 0 {
-		return false
+	if at < 0 || !j.ready() || w.r.Owner().Deciding() {
+		return
 	}
 	name := fmt.Sprintf("p%d", len(w.commands))
 	w.do("state %d as=%s of=%s", at, name, j.holder())
-	if w.r.Refused() != nil {
-		return false
+	if w.r.Refused() == nil {
+		j.checkpoints = append(j.checkpoints, checkpoint{name, at})
 	}
-	j.checkpoints = append(j.checkpoints, checkpoint{name, at})
-	if w.random.one(2) {
-		w.do("saved %d", at)
+}
+
+// saved lets the run forget what came before a checkpoint: the last one, or an earlier one.
+func (j *job) saved() {
+	if n := len(j.checkpoints); n > 0 && j.w.known() {
+		j.w.do("saved %d", j.checkpoints[j.w.random.pick(n)].rollout)
 	}
-	return false
 }
 
 // rebroadcast brings engines up to date when that is needed.
@@ -202,7 +211,7 @@ func (j *job) send(v any, err error) {
 }
 
 func (j *job) endUpdate() {
-	w, hold := j.w, j.w.r.Hold(j.start.Hold)
+	w, start, hold := j.w, j.start, j.w.r.Hold(j.start.Hold)
 	switch a := w.random.pick(6); {
 	case !w.calm && a == 0:
 		w.do("release %s", hold)
@@ -217,10 +226,18 @@ func (j *job) endUpdate() {
 		})
 	default:
 		j.ask(fmt.Sprintf("record %s by=%s", hold, j.holder()), func(_ any, err error) {
+			j.recorded(start, err)
 			if errors.Is(err, leases.ErrRefused) { // nobody loaded it: the hold stays until it is let go
 				j.next = func() { w.do("release %s", hold) }
 			}
 		})
+	}
+}
+
+// recorded remembers which rollout the announced weights contain.
+func (j *job) recorded(start scheduler.UpdateStart, err error) {
+	if err == nil {
+		j.announced = max(j.announced, start.Rollout)
 	}
 }
 
@@ -231,6 +248,10 @@ func (j *job) nudge() {
 	if w.failure != "" || !j.ready() || j.call == 0 || w.r.Owner().Deciding() {
 		return
 	}
+	if a, ok := w.r.Answer(j.nudged.call); ok && j.nudged.call != 0 {
+		j.recorded(j.nudged.start, a.Err)
+		j.nudged = nudged{}
+	}
 	st := w.stats()
 	paced := w.pace && j.announced < j.at()
 	switch {
@@ -239,7 +260,6 @@ func (j *job) nudge() {
 	case st.Unconfirmed > 0:
 		w.do("rebroadcast %s", j.holder())
 	case paced:
-		j.announced = j.at()
 		w.do("update %s version=%d mode=in-flight", j.holder(), st.Announced+1)
 	default:
 		return
@@ -255,4 +275,5 @@ func (j *job) nudge() {
 		}
 	}
 	w.do("record %s by=%s", w.r.Hold(start.Hold), j.holder())
+	j.nudged = nudged{w.r.Calls(), start}
 }

@@ -29,6 +29,8 @@ type world struct {
 	clients []string
 	holds   []string // that clients may hold
 	past    []message
+	unsaid  []message // reports that are on their way
+	writes  []*write  // that wait for leave
 	job     *job
 }
 
@@ -83,8 +85,11 @@ func (w *world) again() {
 	if len(w.past) == 0 {
 		return
 	}
-	m := w.past[w.random.pick(len(w.past))]
-	if v := w.r.View(m.process); !v.Attached || v.Session != m.session {
+	w.sayAgain(w.past[w.random.pick(len(w.past))])
+}
+
+func (w *world) sayAgain(m message) {
+	if v := w.r.View(m.process); v.Session != m.session || !v.Attached && !strings.HasPrefix(m.line, "admit") {
 		return
 	}
 	if x, reported := strings.CutPrefix(m.line, "report "); reported && !w.finished(m.process, x) {
