@@ -2,6 +2,7 @@ package sidecar
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 
 	"outrider/bridge"
@@ -212,8 +213,12 @@ func (o *owner) end(err error) {
 	}
 	o.over.Store(true)
 	o.log.Info("run ended", "error", err)
-	for _, ticket := range sortedTickets(o.tickets) {
-		o.answered(scheduler.Answer{Ticket: ticket, Err: leases.ErrClosed})
+	why := err
+	if why == nil {
+		why = fmt.Errorf("%w: the run is closed", leases.ErrClosed)
+	}
+	for _, ticket := range sortedTickets(o.tickets) { // what was asked in the same moment hears the same
+		o.answered(scheduler.Answer{Ticket: ticket, Err: why})
 	}
 	o.becomeReady()
 	if errors.Is(err, leases.ErrReplaced) {

@@ -58,12 +58,12 @@ def job(tmp_path, short):
 
 
 def read_until(process, line):
-    """Reads what a driver says up to a line that begins so."""
+    """Reads what a driver says up to a line that begins so; gives the rest of it."""
     said = []
     for text in process.stdout:
         said.append(text)
         if text.startswith(line):
-            return
+            return text.removeprefix(line).strip()
     pytest.fail(f"the driver ended without {line!r}:\n{''.join(said)}")
 
 
@@ -89,6 +89,43 @@ def test_L_02_nothing_is_left_however_a_driver_ends(job, way):
     assert (code == 0) == (way == "returns")
     traces.assert_gone(held, parents)
     assert traces.sidecars(mark) == []
+
+
+TRAINED = str([(group, 1) for group in range(8)])  # by driver.py, when nothing happens to it
+
+
+def test_L_07_two_runs_of_one_name_on_one_node_never_see_each_other(job):
+    first, mark = job(HERE / "driver.py", "trains", RAY_AUTH_MODE="disabled")
+    address = read_until(first, "ready")
+    held, _ = everything(mark)
+    second, other = job(HERE / "driver.py", "waits", RAY_AUTH_MODE="disabled", ADDRESS=address)
+    read_until(second, "ready")
+    others, parents = everything(other)
+    assert len(held.pids) == len(others.pids) == 4
+    assert held.sockets.isdisjoint(others.sockets)
+    assert held.memory.isdisjoint(others.memory)
+    assert held.memory
+    assert others.memory
+
+    second.kill()
+    traces.assert_gone(others, parents)
+    assert all(traces.alive(pid) for pid in held.pids)
+    first.stdin.close()
+    assert read_until(first, "trained") == TRAINED
+    assert first.wait() == 0
+
+
+def test_L_09_sidecars_ignore_ctrl_c_and_leave_when_their_actors_do(job):
+    process, mark = job(HERE / "driver.py", "trains")
+    read_until(process, "ready")
+    held, parents = everything(mark)
+    assert len(held.pids) == 4
+    for pid in held.pids:
+        os.kill(pid, signal.SIGINT)
+    process.stdin.close()
+    assert read_until(process, "trained") == TRAINED
+    assert process.wait() == 0
+    traces.assert_gone(held, parents)
 
 
 def test_L_02_nothing_is_left_of_the_main_job_when_its_driver_is_killed(job, spelling):
