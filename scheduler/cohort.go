@@ -75,7 +75,7 @@ func (s *Scheduler) attachTrainer(m *member, in *TrainerRole) error {
 	if m.trainer != nil {
 		s.cohort.remove(m)
 	}
-	m.trainer, m.stateAt, m.decided, m.brought = &role, role.StateAt, false, false
+	m.trainer, m.stateAt, m.unsaid, m.decided, m.brought = &role, role.StateAt, role.Unsaid, false, false
 	if role.Generation > s.cohort.generation {
 		for _, old := range s.cohort.members() {
 			if old != m {

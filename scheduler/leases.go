@@ -48,7 +48,7 @@ func (s *Scheduler) changed(lease *leases.Lease) error {
 }
 
 // Admit records one rank's admission; repeating it is harmless.
-// Errors: ErrStale, ErrUnknown, ErrRefused (other digest, foreign rank), ErrCohortChanged.
+// Errors: ErrStale, ErrUnknown, ErrRefused (other digest, foreign rank, weights that are not what the run is at), ErrCohortChanged.
 func (s *Scheduler) Admit(a AdmitRequest) error {
 	if err := s.openErr(); err != nil {
 		return err
@@ -64,6 +64,9 @@ func (s *Scheduler) Admit(a AdmitRequest) error {
 	}
 	if !m.decided {
 		return fmt.Errorf("%w: %s cannot admit before every rank of generation %d has attached: what its weights contain is not weighed yet", leases.ErrNotAdmitted, rank, s.cohort.generation)
+	}
+	if err := s.said(m); err != nil {
+		return err
 	}
 	return s.ledger.Admit(a)
 }

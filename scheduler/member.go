@@ -60,6 +60,9 @@ type TrainerRole struct {
 	// Base and Log are what SetBase and Append gave it; nil in a process that never had them.
 	Base []byte
 	Log  []Entry
+	// Unsaid says that the run and the weights are not known to be at the same rollout: one of them went back, and the other has
+	// not followed (Restored).
+	Unsaid bool
 	// State is what State gave when its checkpoint was written; nil when it has none.
 	State []byte
 }

@@ -41,6 +41,9 @@ type member struct {
 
 	// Trainer.
 	stateAt int64
+	// unsaid is set when the run goes back below stateAt, until the rank's own word (Restored): its weights may still hold what
+	// replays.
+	unsaid bool
 	// decided is set once its state_at has been weighed in a complete cohort.
 	decided bool
 	// brought is set once its sidecar was given base and log: it stands by them from then on, so it must be decided

@@ -62,6 +62,7 @@ func (s *Scheduler) rewind(r int64, tickets []Ticket, then func(RewindReport)) e
 	s.stats.Rewinds++
 	version, _, _, _ := s.ledger.Announced()
 	for _, m := range s.cohort.members() {
+		m.unsaid = m.unsaid || m.stateAt > r
 		m.stateAt = min(m.stateAt, r)
 	}
 	report := RewindReport{Rollout: r, Timeline: s.ledger.Timeline(), Version: version, Replay: done.Replay, RolledBack: done.RolledBack}

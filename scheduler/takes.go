@@ -42,11 +42,15 @@ func (s *Scheduler) Take(t Ticket, session leases.Session, rollout int64) {
 }
 
 func (s *Scheduler) joinTake(t Ticket, session leases.Session, rollout int64) error {
-	if s.members[session] == nil {
+	m := s.members[session]
+	if m == nil {
 		return fmt.Errorf("%w: session %s takes rollout %d without being attached; attach first", leases.ErrRefused, session, rollout)
 	}
 	if rollout < 0 {
 		return fmt.Errorf("%w: rollout %d is negative; rollouts are numbered from 0", leases.ErrRefused, rollout)
+	}
+	if err := s.said(m); err != nil {
+		return err
 	}
 	for _, w := range s.takes {
 		if w.rollout == rollout && w.refill == nil {

@@ -68,6 +68,8 @@ func (p *Process) dispatch(frame *wire.Frame) {
 		})
 	case *wire.Frame_Admit:
 		p.withMember(frame, func(m *member) { m.admit(frame, body.Admit) })
+	case *wire.Frame_Restored:
+		p.withMember(frame, func(m *member) { m.restored(frame) })
 	case *wire.Frame_Next:
 		p.withMember(frame, func(m *member) { m.next(frame, body.Next.GetRollout()) })
 	case *wire.Frame_SampleDone:

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 
+	"outrider/bridge"
 	"outrider/bridge/wire"
 )
 
@@ -15,10 +16,11 @@ type rankLog struct {
 	baseIndex uint64
 	log       []*wire.Entry // ascending index, all above baseIndex
 	stateAt   int64         // last rollout that the parameters contain or will contain: its commit was answered
+	unsaid    bool          // the run went back below that and the process has not said so, or the other way round
 }
 
 func (r *rankLog) fillJoin(role *wire.TrainerRole) {
-	role.StateAt = r.stateAt
+	role.StateAt, role.Unsaid = r.stateAt, r.unsaid
 	if r.hasBase {
 		role.Base = r.base
 		role.Log = slices.Clone(r.log)
@@ -57,4 +59,22 @@ func (r *rankLog) setBase(base *wire.SetBase) {
 
 func (r *rankLog) committed(rollout int64) { r.stateAt = max(r.stateAt, rollout) }
 
-func (r *rankLog) rewound(last int64) { r.stateAt = min(r.stateAt, last) }
+func (r *rankLog) rewound(last int64) {
+	r.unsaid = r.stateAt > last || r.unsaid && r.stateAt < last
+}
+
+func (r *rankLog) restored(said *wire.Restored) { r.stateAt, r.unsaid = said.GetRollout(), said.GetUnsaid() }
+
+// restored tells the owner what the process says of its weights, and keeps it for the owner's next life.
+func (m *member) restored(frame *wire.Frame) {
+	if m.trainer == nil {
+		m.p.answer(frame, nil, bridge.NewError(bridge.Refused, "outrider: restored is a trainer's word; this member is none"))
+		return
+	}
+	m.ask(&wire.Frame{Body: frame.GetBody()}, func(answer *wire.Frame) {
+		if said := answer.GetRestored(); said != nil {
+			m.trainer.restored(said)
+		}
+		m.p.relay(frame, answer)
+	})
+}

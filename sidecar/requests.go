@@ -71,6 +71,9 @@ func (o *owner) event(a *attached, frame *wire.Frame) {
 		reply(o.publish(body.Publish))
 	case *wire.Frame_Admit:
 		reply(nil, o.admit(a, body.Admit))
+	case *wire.Frame_Restored:
+		unsaid, err := s.Restored(a.session, body.Restored.GetRollout())
+		reply(&wire.Frame{Body: &wire.Frame_Restored{Restored: &wire.Restored{Rollout: body.Restored.GetRollout(), Unsaid: unsaid}}}, err)
 	case *wire.Frame_Commit:
 		o.commit(a, body.Commit, reply)
 	case *wire.Frame_Rollback:
@@ -142,7 +145,7 @@ func (o *owner) event(a *attached, frame *wire.Frame) {
 // of a commit that the scheduler has not been told of (scheduler.Deciding).
 func speaksOfCommits(frame *wire.Frame) bool {
 	switch frame.GetBody().(type) {
-	case *wire.Frame_GetState, *wire.Frame_Saved, *wire.Frame_Rewind, *wire.Frame_BeginUpdate, *wire.Frame_UndoUpdate,
+	case *wire.Frame_GetState, *wire.Frame_Saved, *wire.Frame_Rewind, *wire.Frame_BeginUpdate, *wire.Frame_UndoUpdate, *wire.Frame_Restored,
 		*wire.Frame_Rollback, *wire.Frame_LeaseStatus, *wire.Frame_GetStats, *wire.Frame_GetMetrics, *wire.Frame_Close:
 		return true
 	default:

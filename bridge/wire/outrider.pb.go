@@ -91,6 +91,7 @@ type Frame struct {
 	//	*Frame_SetBase
 	//	*Frame_Append
 	//	*Frame_Committed
+	//	*Frame_Restored
 	//	*Frame_GetState
 	//	*Frame_StateBytes
 	//	*Frame_Saved
@@ -640,6 +641,15 @@ func (x *Frame) GetCommitted() *Committed {
 	return nil
 }
 
+func (x *Frame) GetRestored() *Restored {
+	if x != nil {
+		if x, ok := x.Body.(*Frame_Restored); ok {
+			return x.Restored
+		}
+	}
+	return nil
+}
+
 func (x *Frame) GetGetState() *GetState {
 	if x != nil {
 		if x, ok := x.Body.(*Frame_GetState); ok {
@@ -1034,6 +1044,10 @@ type Frame_Committed struct {
 	Committed *Committed `protobuf:"bytes,82,opt,name=committed,proto3,oneof"`
 }
 
+type Frame_Restored struct {
+	Restored *Restored `protobuf:"bytes,200,opt,name=restored,proto3,oneof"`
+}
+
 type Frame_GetState struct {
 	// the run
 	GetState *GetState `protobuf:"bytes,90,opt,name=get_state,json=getState,proto3,oneof"`
@@ -1217,6 +1231,8 @@ func (*Frame_SetBase) isFrame_Body() {}
 func (*Frame_Append) isFrame_Body() {}
 
 func (*Frame_Committed) isFrame_Body() {}
+
+func (*Frame_Restored) isFrame_Body() {}
 
 func (*Frame_GetState) isFrame_Body() {}
 
@@ -2738,8 +2754,10 @@ type TrainerRole struct {
 	StateAt    int64                  `protobuf:"varint,5,opt,name=state_at,json=stateAt,proto3" json:"state_at,omitempty"` // last rollout in the parameters; -1: none
 	State      []byte                 `protobuf:"bytes,6,opt,name=state,proto3" json:"state,omitempty"`                     // run.state(state_at) of its checkpoint, or empty
 	// Filled by the sidecar when it re-joins.
-	Base          []byte   `protobuf:"bytes,20,opt,name=base,proto3" json:"base,omitempty"`
-	Log           []*Entry `protobuf:"bytes,21,rep,name=log,proto3" json:"log,omitempty"`
+	Base []byte   `protobuf:"bytes,20,opt,name=base,proto3" json:"base,omitempty"`
+	Log  []*Entry `protobuf:"bytes,21,rep,name=log,proto3" json:"log,omitempty"`
+	// As Restored.unsaid.
+	Unsaid        bool `protobuf:"varint,201,opt,name=unsaid,proto3" json:"unsaid,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2828,6 +2846,13 @@ func (x *TrainerRole) GetLog() []*Entry {
 		return x.Log
 	}
 	return nil
+}
+
+func (x *TrainerRole) GetUnsaid() bool {
+	if x != nil {
+		return x.Unsaid
+	}
+	return false
 }
 
 // What a worker still holds when it joins another life of the owner.
@@ -3264,6 +3289,60 @@ func (x *NewTerm) GetTerm() *Term {
 	return nil
 }
 
+// A rank says which rollout its weights contain last, from here on. The answer is a Restored, too.
+type Restored struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Rollout int64                  `protobuf:"varint,200,opt,name=rollout,proto3" json:"rollout,omitempty"` // -1: none
+	// In the answer: the run is at a later one still, so this rank trains nothing before the run has gone back, or it says otherwise.
+	Unsaid        bool `protobuf:"varint,201,opt,name=unsaid,proto3" json:"unsaid,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Restored) Reset() {
+	*x = Restored{}
+	mi := &file_outrider_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Restored) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Restored) ProtoMessage() {}
+
+func (x *Restored) ProtoReflect() protoreflect.Message {
+	mi := &file_outrider_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Restored.ProtoReflect.Descriptor instead.
+func (*Restored) Descriptor() ([]byte, []int) {
+	return file_outrider_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *Restored) GetRollout() int64 {
+	if x != nil {
+		return x.Rollout
+	}
+	return 0
+}
+
+func (x *Restored) GetUnsaid() bool {
+	if x != nil {
+		return x.Unsaid
+	}
+	return false
+}
+
 // The run went back to the weights of `last_rollout`, or a later life of the owner has learned its timeline.
 type NewTimeline struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -3276,7 +3355,7 @@ type NewTimeline struct {
 
 func (x *NewTimeline) Reset() {
 	*x = NewTimeline{}
-	mi := &file_outrider_proto_msgTypes[29]
+	mi := &file_outrider_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3288,7 +3367,7 @@ func (x *NewTimeline) String() string {
 func (*NewTimeline) ProtoMessage() {}
 
 func (x *NewTimeline) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[29]
+	mi := &file_outrider_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3301,7 +3380,7 @@ func (x *NewTimeline) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NewTimeline.ProtoReflect.Descriptor instead.
 func (*NewTimeline) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{29}
+	return file_outrider_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *NewTimeline) GetTimeline() *Timeline {
@@ -3335,7 +3414,7 @@ type End struct {
 
 func (x *End) Reset() {
 	*x = End{}
-	mi := &file_outrider_proto_msgTypes[30]
+	mi := &file_outrider_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3347,7 +3426,7 @@ func (x *End) String() string {
 func (*End) ProtoMessage() {}
 
 func (x *End) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[30]
+	mi := &file_outrider_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3360,7 +3439,7 @@ func (x *End) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use End.ProtoReflect.Descriptor instead.
 func (*End) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{30}
+	return file_outrider_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *End) GetError() *Error {
@@ -3383,7 +3462,7 @@ type Fetch struct {
 
 func (x *Fetch) Reset() {
 	*x = Fetch{}
-	mi := &file_outrider_proto_msgTypes[31]
+	mi := &file_outrider_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3395,7 +3474,7 @@ func (x *Fetch) String() string {
 func (*Fetch) ProtoMessage() {}
 
 func (x *Fetch) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[31]
+	mi := &file_outrider_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3408,7 +3487,7 @@ func (x *Fetch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fetch.ProtoReflect.Descriptor instead.
 func (*Fetch) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{31}
+	return file_outrider_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Fetch) GetToken() string {
@@ -3442,7 +3521,7 @@ type Fetched struct {
 
 func (x *Fetched) Reset() {
 	*x = Fetched{}
-	mi := &file_outrider_proto_msgTypes[32]
+	mi := &file_outrider_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3454,7 +3533,7 @@ func (x *Fetched) String() string {
 func (*Fetched) ProtoMessage() {}
 
 func (x *Fetched) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[32]
+	mi := &file_outrider_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3467,7 +3546,7 @@ func (x *Fetched) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fetched.ProtoReflect.Descriptor instead.
 func (*Fetched) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{32}
+	return file_outrider_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Fetched) GetSegments() []*SegmentId {
@@ -3491,7 +3570,7 @@ type Receipts struct {
 
 func (x *Receipts) Reset() {
 	*x = Receipts{}
-	mi := &file_outrider_proto_msgTypes[33]
+	mi := &file_outrider_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3503,7 +3582,7 @@ func (x *Receipts) String() string {
 func (*Receipts) ProtoMessage() {}
 
 func (x *Receipts) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[33]
+	mi := &file_outrider_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3516,7 +3595,7 @@ func (x *Receipts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Receipts.ProtoReflect.Descriptor instead.
 func (*Receipts) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{33}
+	return file_outrider_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Receipts) GetTimeline() *Timeline {
@@ -3570,7 +3649,7 @@ type Grant struct {
 
 func (x *Grant) Reset() {
 	*x = Grant{}
-	mi := &file_outrider_proto_msgTypes[34]
+	mi := &file_outrider_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3582,7 +3661,7 @@ func (x *Grant) String() string {
 func (*Grant) ProtoMessage() {}
 
 func (x *Grant) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[34]
+	mi := &file_outrider_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3595,7 +3674,7 @@ func (x *Grant) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Grant.ProtoReflect.Descriptor instead.
 func (*Grant) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{34}
+	return file_outrider_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Grant) GetReceipts() *Receipts {
@@ -3643,7 +3722,7 @@ type Carried struct {
 
 func (x *Carried) Reset() {
 	*x = Carried{}
-	mi := &file_outrider_proto_msgTypes[35]
+	mi := &file_outrider_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3655,7 +3734,7 @@ func (x *Carried) String() string {
 func (*Carried) ProtoMessage() {}
 
 func (x *Carried) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[35]
+	mi := &file_outrider_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3668,7 +3747,7 @@ func (x *Carried) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Carried.ProtoReflect.Descriptor instead.
 func (*Carried) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{35}
+	return file_outrider_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Carried) GetReceipts() *Receipts {
@@ -3690,7 +3769,7 @@ type Credit struct {
 
 func (x *Credit) Reset() {
 	*x = Credit{}
-	mi := &file_outrider_proto_msgTypes[36]
+	mi := &file_outrider_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3702,7 +3781,7 @@ func (x *Credit) String() string {
 func (*Credit) ProtoMessage() {}
 
 func (x *Credit) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[36]
+	mi := &file_outrider_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3715,7 +3794,7 @@ func (x *Credit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Credit.ProtoReflect.Descriptor instead.
 func (*Credit) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{36}
+	return file_outrider_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Credit) GetReceipts() *Receipts {
@@ -3741,7 +3820,7 @@ type Cancel struct {
 
 func (x *Cancel) Reset() {
 	*x = Cancel{}
-	mi := &file_outrider_proto_msgTypes[37]
+	mi := &file_outrider_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3753,7 +3832,7 @@ func (x *Cancel) String() string {
 func (*Cancel) ProtoMessage() {}
 
 func (x *Cancel) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[37]
+	mi := &file_outrider_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3766,7 +3845,7 @@ func (x *Cancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancel.ProtoReflect.Descriptor instead.
 func (*Cancel) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{37}
+	return file_outrider_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Cancel) GetReceipts() []*Receipt {
@@ -3786,7 +3865,7 @@ type SetSlots struct {
 
 func (x *SetSlots) Reset() {
 	*x = SetSlots{}
-	mi := &file_outrider_proto_msgTypes[38]
+	mi := &file_outrider_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3798,7 +3877,7 @@ func (x *SetSlots) String() string {
 func (*SetSlots) ProtoMessage() {}
 
 func (x *SetSlots) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[38]
+	mi := &file_outrider_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3811,7 +3890,7 @@ func (x *SetSlots) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetSlots.ProtoReflect.Descriptor instead.
 func (*SetSlots) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{38}
+	return file_outrider_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *SetSlots) GetSlots() uint32 {
@@ -3832,7 +3911,7 @@ type CancelGroups struct {
 
 func (x *CancelGroups) Reset() {
 	*x = CancelGroups{}
-	mi := &file_outrider_proto_msgTypes[39]
+	mi := &file_outrider_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3844,7 +3923,7 @@ func (x *CancelGroups) String() string {
 func (*CancelGroups) ProtoMessage() {}
 
 func (x *CancelGroups) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[39]
+	mi := &file_outrider_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3857,7 +3936,7 @@ func (x *CancelGroups) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelGroups.ProtoReflect.Descriptor instead.
 func (*CancelGroups) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{39}
+	return file_outrider_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *CancelGroups) GetGroups() []int64 {
@@ -3883,7 +3962,7 @@ type GroupsCancelled struct {
 
 func (x *GroupsCancelled) Reset() {
 	*x = GroupsCancelled{}
-	mi := &file_outrider_proto_msgTypes[40]
+	mi := &file_outrider_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3895,7 +3974,7 @@ func (x *GroupsCancelled) String() string {
 func (*GroupsCancelled) ProtoMessage() {}
 
 func (x *GroupsCancelled) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[40]
+	mi := &file_outrider_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3908,7 +3987,7 @@ func (x *GroupsCancelled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GroupsCancelled.ProtoReflect.Descriptor instead.
 func (*GroupsCancelled) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{40}
+	return file_outrider_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *GroupsCancelled) GetAsked() int64 {
@@ -3927,7 +4006,7 @@ type SampleDone struct {
 
 func (x *SampleDone) Reset() {
 	*x = SampleDone{}
-	mi := &file_outrider_proto_msgTypes[41]
+	mi := &file_outrider_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3939,7 +4018,7 @@ func (x *SampleDone) String() string {
 func (*SampleDone) ProtoMessage() {}
 
 func (x *SampleDone) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[41]
+	mi := &file_outrider_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3952,7 +4031,7 @@ func (x *SampleDone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SampleDone.ProtoReflect.Descriptor instead.
 func (*SampleDone) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{41}
+	return file_outrider_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *SampleDone) GetCounts() []*SampleCount {
@@ -3972,7 +4051,7 @@ type SampleCount struct {
 
 func (x *SampleCount) Reset() {
 	*x = SampleCount{}
-	mi := &file_outrider_proto_msgTypes[42]
+	mi := &file_outrider_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3984,7 +4063,7 @@ func (x *SampleCount) String() string {
 func (*SampleCount) ProtoMessage() {}
 
 func (x *SampleCount) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[42]
+	mi := &file_outrider_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3997,7 +4076,7 @@ func (x *SampleCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SampleCount.ProtoReflect.Descriptor instead.
 func (*SampleCount) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{42}
+	return file_outrider_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *SampleCount) GetReceipt() *Receipt {
@@ -4026,7 +4105,7 @@ type Report struct {
 
 func (x *Report) Reset() {
 	*x = Report{}
-	mi := &file_outrider_proto_msgTypes[43]
+	mi := &file_outrider_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4038,7 +4117,7 @@ func (x *Report) String() string {
 func (*Report) ProtoMessage() {}
 
 func (x *Report) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[43]
+	mi := &file_outrider_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4051,7 +4130,7 @@ func (x *Report) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Report.ProtoReflect.Descriptor instead.
 func (*Report) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{43}
+	return file_outrider_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Report) GetOutcomes() []*Outcome {
@@ -4083,7 +4162,7 @@ type Successes struct {
 
 func (x *Successes) Reset() {
 	*x = Successes{}
-	mi := &file_outrider_proto_msgTypes[44]
+	mi := &file_outrider_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4095,7 +4174,7 @@ func (x *Successes) String() string {
 func (*Successes) ProtoMessage() {}
 
 func (x *Successes) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[44]
+	mi := &file_outrider_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4108,7 +4187,7 @@ func (x *Successes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Successes.ProtoReflect.Descriptor instead.
 func (*Successes) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{44}
+	return file_outrider_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Successes) GetReceipts() *Receipts {
@@ -4162,7 +4241,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_outrider_proto_msgTypes[45]
+	mi := &file_outrider_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4174,7 +4253,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[45]
+	mi := &file_outrider_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4187,7 +4266,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{45}
+	return file_outrider_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Outcome) GetReceipt() *Receipt {
@@ -4254,7 +4333,7 @@ type Summary struct {
 
 func (x *Summary) Reset() {
 	*x = Summary{}
-	mi := &file_outrider_proto_msgTypes[46]
+	mi := &file_outrider_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4266,7 +4345,7 @@ func (x *Summary) String() string {
 func (*Summary) ProtoMessage() {}
 
 func (x *Summary) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[46]
+	mi := &file_outrider_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4279,7 +4358,7 @@ func (x *Summary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Summary.ProtoReflect.Descriptor instead.
 func (*Summary) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{46}
+	return file_outrider_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Summary) GetParents() []int64 {
@@ -4384,7 +4463,7 @@ type Reported struct {
 
 func (x *Reported) Reset() {
 	*x = Reported{}
-	mi := &file_outrider_proto_msgTypes[47]
+	mi := &file_outrider_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4396,7 +4475,7 @@ func (x *Reported) String() string {
 func (*Reported) ProtoMessage() {}
 
 func (x *Reported) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[47]
+	mi := &file_outrider_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4409,7 +4488,7 @@ func (x *Reported) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reported.ProtoReflect.Descriptor instead.
 func (*Reported) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{47}
+	return file_outrider_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Reported) GetErrors() []*Error {
@@ -4436,7 +4515,7 @@ type Confirm struct {
 
 func (x *Confirm) Reset() {
 	*x = Confirm{}
-	mi := &file_outrider_proto_msgTypes[48]
+	mi := &file_outrider_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4448,7 +4527,7 @@ func (x *Confirm) String() string {
 func (*Confirm) ProtoMessage() {}
 
 func (x *Confirm) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[48]
+	mi := &file_outrider_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4461,7 +4540,7 @@ func (x *Confirm) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Confirm.ProtoReflect.Descriptor instead.
 func (*Confirm) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{48}
+	return file_outrider_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Confirm) GetVersion() int64 {
@@ -4488,7 +4567,7 @@ type Confirmed struct {
 
 func (x *Confirmed) Reset() {
 	*x = Confirmed{}
-	mi := &file_outrider_proto_msgTypes[49]
+	mi := &file_outrider_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4500,7 +4579,7 @@ func (x *Confirmed) String() string {
 func (*Confirmed) ProtoMessage() {}
 
 func (x *Confirmed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[49]
+	mi := &file_outrider_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4513,7 +4592,7 @@ func (x *Confirmed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Confirmed.ProtoReflect.Descriptor instead.
 func (*Confirmed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{49}
+	return file_outrider_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Confirmed) GetTimeline() *Timeline {
@@ -4531,7 +4610,7 @@ type Drain struct {
 
 func (x *Drain) Reset() {
 	*x = Drain{}
-	mi := &file_outrider_proto_msgTypes[50]
+	mi := &file_outrider_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4543,7 +4622,7 @@ func (x *Drain) String() string {
 func (*Drain) ProtoMessage() {}
 
 func (x *Drain) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[50]
+	mi := &file_outrider_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4556,7 +4635,7 @@ func (x *Drain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drain.ProtoReflect.Descriptor instead.
 func (*Drain) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{50}
+	return file_outrider_proto_rawDescGZIP(), []int{51}
 }
 
 // Owner to holder: nobody needs what these executions made. A segment goes with the last execution that has rows in it.
@@ -4569,7 +4648,7 @@ type Release struct {
 
 func (x *Release) Reset() {
 	*x = Release{}
-	mi := &file_outrider_proto_msgTypes[51]
+	mi := &file_outrider_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4581,7 +4660,7 @@ func (x *Release) String() string {
 func (*Release) ProtoMessage() {}
 
 func (x *Release) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[51]
+	mi := &file_outrider_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4594,7 +4673,7 @@ func (x *Release) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Release.ProtoReflect.Descriptor instead.
 func (*Release) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{51}
+	return file_outrider_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Release) GetExecutions() []uint64 {
@@ -4617,7 +4696,7 @@ type Push struct {
 
 func (x *Push) Reset() {
 	*x = Push{}
-	mi := &file_outrider_proto_msgTypes[52]
+	mi := &file_outrider_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4629,7 +4708,7 @@ func (x *Push) String() string {
 func (*Push) ProtoMessage() {}
 
 func (x *Push) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[52]
+	mi := &file_outrider_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4642,7 +4721,7 @@ func (x *Push) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Push.ProtoReflect.Descriptor instead.
 func (*Push) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{52}
+	return file_outrider_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Push) GetIds() [][]byte {
@@ -4684,7 +4763,7 @@ type Pushed struct {
 
 func (x *Pushed) Reset() {
 	*x = Pushed{}
-	mi := &file_outrider_proto_msgTypes[53]
+	mi := &file_outrider_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4696,7 +4775,7 @@ func (x *Pushed) String() string {
 func (*Pushed) ProtoMessage() {}
 
 func (x *Pushed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[53]
+	mi := &file_outrider_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4709,7 +4788,7 @@ func (x *Pushed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pushed.ProtoReflect.Descriptor instead.
 func (*Pushed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{53}
+	return file_outrider_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Pushed) GetFresh() int64 {
@@ -4734,7 +4813,7 @@ type EndStream struct {
 
 func (x *EndStream) Reset() {
 	*x = EndStream{}
-	mi := &file_outrider_proto_msgTypes[54]
+	mi := &file_outrider_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4746,7 +4825,7 @@ func (x *EndStream) String() string {
 func (*EndStream) ProtoMessage() {}
 
 func (x *EndStream) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[54]
+	mi := &file_outrider_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4759,7 +4838,7 @@ func (x *EndStream) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndStream.ProtoReflect.Descriptor instead.
 func (*EndStream) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{54}
+	return file_outrider_proto_rawDescGZIP(), []int{55}
 }
 
 // Owner to everybody: as Pushed.gone.
@@ -4772,7 +4851,7 @@ type LetGo struct {
 
 func (x *LetGo) Reset() {
 	*x = LetGo{}
-	mi := &file_outrider_proto_msgTypes[55]
+	mi := &file_outrider_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4784,7 +4863,7 @@ func (x *LetGo) String() string {
 func (*LetGo) ProtoMessage() {}
 
 func (x *LetGo) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[55]
+	mi := &file_outrider_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4797,7 +4876,7 @@ func (x *LetGo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LetGo.ProtoReflect.Descriptor instead.
 func (*LetGo) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{55}
+	return file_outrider_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *LetGo) GetGone() [][]byte {
@@ -4818,7 +4897,7 @@ type Take struct {
 
 func (x *Take) Reset() {
 	*x = Take{}
-	mi := &file_outrider_proto_msgTypes[56]
+	mi := &file_outrider_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4830,7 +4909,7 @@ func (x *Take) String() string {
 func (*Take) ProtoMessage() {}
 
 func (x *Take) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[56]
+	mi := &file_outrider_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4843,7 +4922,7 @@ func (x *Take) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Take.ProtoReflect.Descriptor instead.
 func (*Take) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{56}
+	return file_outrider_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Take) GetRollout() int64 {
@@ -4871,7 +4950,7 @@ type Alone struct {
 
 func (x *Alone) Reset() {
 	*x = Alone{}
-	mi := &file_outrider_proto_msgTypes[57]
+	mi := &file_outrider_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4883,7 +4962,7 @@ func (x *Alone) String() string {
 func (*Alone) ProtoMessage() {}
 
 func (x *Alone) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[57]
+	mi := &file_outrider_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4896,7 +4975,7 @@ func (x *Alone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Alone.ProtoReflect.Descriptor instead.
 func (*Alone) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{57}
+	return file_outrider_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Alone) GetRole() string {
@@ -4922,7 +5001,7 @@ type CancelTake struct {
 
 func (x *CancelTake) Reset() {
 	*x = CancelTake{}
-	mi := &file_outrider_proto_msgTypes[58]
+	mi := &file_outrider_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4934,7 +5013,7 @@ func (x *CancelTake) String() string {
 func (*CancelTake) ProtoMessage() {}
 
 func (x *CancelTake) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[58]
+	mi := &file_outrider_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4947,7 +5026,7 @@ func (x *CancelTake) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelTake.ProtoReflect.Descriptor instead.
 func (*CancelTake) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{58}
+	return file_outrider_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *CancelTake) GetRollout() int64 {
@@ -4971,7 +5050,7 @@ type LeasedGroup struct {
 
 func (x *LeasedGroup) Reset() {
 	*x = LeasedGroup{}
-	mi := &file_outrider_proto_msgTypes[59]
+	mi := &file_outrider_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4983,7 +5062,7 @@ func (x *LeasedGroup) String() string {
 func (*LeasedGroup) ProtoMessage() {}
 
 func (x *LeasedGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[59]
+	mi := &file_outrider_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4996,7 +5075,7 @@ func (x *LeasedGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeasedGroup.ProtoReflect.Descriptor instead.
 func (*LeasedGroup) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{59}
+	return file_outrider_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *LeasedGroup) GetGroup() int64 {
@@ -5056,7 +5135,7 @@ type Lease struct {
 
 func (x *Lease) Reset() {
 	*x = Lease{}
-	mi := &file_outrider_proto_msgTypes[60]
+	mi := &file_outrider_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5068,7 +5147,7 @@ func (x *Lease) String() string {
 func (*Lease) ProtoMessage() {}
 
 func (x *Lease) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[60]
+	mi := &file_outrider_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5081,7 +5160,7 @@ func (x *Lease) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lease.ProtoReflect.Descriptor instead.
 func (*Lease) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{60}
+	return file_outrider_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *Lease) GetAdmission() uint64 {
@@ -5138,7 +5217,7 @@ type Shard struct {
 
 func (x *Shard) Reset() {
 	*x = Shard{}
-	mi := &file_outrider_proto_msgTypes[61]
+	mi := &file_outrider_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5150,7 +5229,7 @@ func (x *Shard) String() string {
 func (*Shard) ProtoMessage() {}
 
 func (x *Shard) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[61]
+	mi := &file_outrider_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5163,7 +5242,7 @@ func (x *Shard) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Shard.ProtoReflect.Descriptor instead.
 func (*Shard) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{61}
+	return file_outrider_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *Shard) GetLocators() []*Locator {
@@ -5199,7 +5278,7 @@ type Publish struct {
 
 func (x *Publish) Reset() {
 	*x = Publish{}
-	mi := &file_outrider_proto_msgTypes[62]
+	mi := &file_outrider_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5211,7 +5290,7 @@ func (x *Publish) String() string {
 func (*Publish) ProtoMessage() {}
 
 func (x *Publish) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[62]
+	mi := &file_outrider_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5224,7 +5303,7 @@ func (x *Publish) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Publish.ProtoReflect.Descriptor instead.
 func (*Publish) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{62}
+	return file_outrider_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *Publish) GetAdmission() uint64 {
@@ -5273,7 +5352,7 @@ type Publication struct {
 
 func (x *Publication) Reset() {
 	*x = Publication{}
-	mi := &file_outrider_proto_msgTypes[63]
+	mi := &file_outrider_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5285,7 +5364,7 @@ func (x *Publication) String() string {
 func (*Publication) ProtoMessage() {}
 
 func (x *Publication) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[63]
+	mi := &file_outrider_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5298,7 +5377,7 @@ func (x *Publication) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Publication.ProtoReflect.Descriptor instead.
 func (*Publication) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{63}
+	return file_outrider_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *Publication) GetAdmission() uint64 {
@@ -5380,7 +5459,7 @@ type Admit struct {
 
 func (x *Admit) Reset() {
 	*x = Admit{}
-	mi := &file_outrider_proto_msgTypes[64]
+	mi := &file_outrider_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5392,7 +5471,7 @@ func (x *Admit) String() string {
 func (*Admit) ProtoMessage() {}
 
 func (x *Admit) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[64]
+	mi := &file_outrider_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5405,7 +5484,7 @@ func (x *Admit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Admit.ProtoReflect.Descriptor instead.
 func (*Admit) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{64}
+	return file_outrider_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *Admit) GetPublication() *Publication {
@@ -5459,7 +5538,7 @@ type Admitted struct {
 
 func (x *Admitted) Reset() {
 	*x = Admitted{}
-	mi := &file_outrider_proto_msgTypes[65]
+	mi := &file_outrider_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5471,7 +5550,7 @@ func (x *Admitted) String() string {
 func (*Admitted) ProtoMessage() {}
 
 func (x *Admitted) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[65]
+	mi := &file_outrider_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5484,7 +5563,7 @@ func (x *Admitted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Admitted.ProtoReflect.Descriptor instead.
 func (*Admitted) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{65}
+	return file_outrider_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *Admitted) GetSegments() []*SegmentId {
@@ -5540,7 +5619,7 @@ type Next struct {
 
 func (x *Next) Reset() {
 	*x = Next{}
-	mi := &file_outrider_proto_msgTypes[66]
+	mi := &file_outrider_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5552,7 +5631,7 @@ func (x *Next) String() string {
 func (*Next) ProtoMessage() {}
 
 func (x *Next) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[66]
+	mi := &file_outrider_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5565,7 +5644,7 @@ func (x *Next) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Next.ProtoReflect.Descriptor instead.
 func (*Next) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{66}
+	return file_outrider_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *Next) GetRollout() int64 {
@@ -5586,7 +5665,7 @@ type Commit struct {
 
 func (x *Commit) Reset() {
 	*x = Commit{}
-	mi := &file_outrider_proto_msgTypes[67]
+	mi := &file_outrider_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5598,7 +5677,7 @@ func (x *Commit) String() string {
 func (*Commit) ProtoMessage() {}
 
 func (x *Commit) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[67]
+	mi := &file_outrider_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5611,7 +5690,7 @@ func (x *Commit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Commit.ProtoReflect.Descriptor instead.
 func (*Commit) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{67}
+	return file_outrider_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *Commit) GetAdmission() uint64 {
@@ -5638,7 +5717,7 @@ type Rollback struct {
 
 func (x *Rollback) Reset() {
 	*x = Rollback{}
-	mi := &file_outrider_proto_msgTypes[68]
+	mi := &file_outrider_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5650,7 +5729,7 @@ func (x *Rollback) String() string {
 func (*Rollback) ProtoMessage() {}
 
 func (x *Rollback) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[68]
+	mi := &file_outrider_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5663,7 +5742,7 @@ func (x *Rollback) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rollback.ProtoReflect.Descriptor instead.
 func (*Rollback) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{68}
+	return file_outrider_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *Rollback) GetAdmission() uint64 {
@@ -5689,7 +5768,7 @@ type LeaseStatus struct {
 
 func (x *LeaseStatus) Reset() {
 	*x = LeaseStatus{}
-	mi := &file_outrider_proto_msgTypes[69]
+	mi := &file_outrider_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5701,7 +5780,7 @@ func (x *LeaseStatus) String() string {
 func (*LeaseStatus) ProtoMessage() {}
 
 func (x *LeaseStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[69]
+	mi := &file_outrider_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5714,7 +5793,7 @@ func (x *LeaseStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaseStatus.ProtoReflect.Descriptor instead.
 func (*LeaseStatus) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{69}
+	return file_outrider_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *LeaseStatus) GetAdmission() uint64 {
@@ -5736,7 +5815,7 @@ type Settled struct {
 
 func (x *Settled) Reset() {
 	*x = Settled{}
-	mi := &file_outrider_proto_msgTypes[70]
+	mi := &file_outrider_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5748,7 +5827,7 @@ func (x *Settled) String() string {
 func (*Settled) ProtoMessage() {}
 
 func (x *Settled) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[70]
+	mi := &file_outrider_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5761,7 +5840,7 @@ func (x *Settled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Settled.ProtoReflect.Descriptor instead.
 func (*Settled) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{70}
+	return file_outrider_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *Settled) GetAdmission() uint64 {
@@ -5804,7 +5883,7 @@ type DiscardGroups struct {
 
 func (x *DiscardGroups) Reset() {
 	*x = DiscardGroups{}
-	mi := &file_outrider_proto_msgTypes[71]
+	mi := &file_outrider_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5816,7 +5895,7 @@ func (x *DiscardGroups) String() string {
 func (*DiscardGroups) ProtoMessage() {}
 
 func (x *DiscardGroups) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[71]
+	mi := &file_outrider_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5829,7 +5908,7 @@ func (x *DiscardGroups) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiscardGroups.ProtoReflect.Descriptor instead.
 func (*DiscardGroups) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{71}
+	return file_outrider_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *DiscardGroups) GetAdmission() uint64 {
@@ -5870,7 +5949,7 @@ type Entry struct {
 
 func (x *Entry) Reset() {
 	*x = Entry{}
-	mi := &file_outrider_proto_msgTypes[72]
+	mi := &file_outrider_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5882,7 +5961,7 @@ func (x *Entry) String() string {
 func (*Entry) ProtoMessage() {}
 
 func (x *Entry) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[72]
+	mi := &file_outrider_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5895,7 +5974,7 @@ func (x *Entry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Entry.ProtoReflect.Descriptor instead.
 func (*Entry) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{72}
+	return file_outrider_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *Entry) GetIndex() uint64 {
@@ -5924,7 +6003,7 @@ type SetBase struct {
 
 func (x *SetBase) Reset() {
 	*x = SetBase{}
-	mi := &file_outrider_proto_msgTypes[73]
+	mi := &file_outrider_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5936,7 +6015,7 @@ func (x *SetBase) String() string {
 func (*SetBase) ProtoMessage() {}
 
 func (x *SetBase) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[73]
+	mi := &file_outrider_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5949,7 +6028,7 @@ func (x *SetBase) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetBase.ProtoReflect.Descriptor instead.
 func (*SetBase) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{73}
+	return file_outrider_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *SetBase) GetIndex() uint64 {
@@ -5984,7 +6063,7 @@ type Append struct {
 
 func (x *Append) Reset() {
 	*x = Append{}
-	mi := &file_outrider_proto_msgTypes[74]
+	mi := &file_outrider_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5996,7 +6075,7 @@ func (x *Append) String() string {
 func (*Append) ProtoMessage() {}
 
 func (x *Append) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[74]
+	mi := &file_outrider_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6009,7 +6088,7 @@ func (x *Append) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Append.ProtoReflect.Descriptor instead.
 func (*Append) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{74}
+	return file_outrider_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *Append) GetEntry() *Entry {
@@ -6037,7 +6116,7 @@ type Committed struct {
 
 func (x *Committed) Reset() {
 	*x = Committed{}
-	mi := &file_outrider_proto_msgTypes[75]
+	mi := &file_outrider_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6049,7 +6128,7 @@ func (x *Committed) String() string {
 func (*Committed) ProtoMessage() {}
 
 func (x *Committed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[75]
+	mi := &file_outrider_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6062,7 +6141,7 @@ func (x *Committed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Committed.ProtoReflect.Descriptor instead.
 func (*Committed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{75}
+	return file_outrider_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *Committed) GetAdmission() uint64 {
@@ -6088,7 +6167,7 @@ type GetState struct {
 
 func (x *GetState) Reset() {
 	*x = GetState{}
-	mi := &file_outrider_proto_msgTypes[76]
+	mi := &file_outrider_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6100,7 +6179,7 @@ func (x *GetState) String() string {
 func (*GetState) ProtoMessage() {}
 
 func (x *GetState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[76]
+	mi := &file_outrider_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6113,7 +6192,7 @@ func (x *GetState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetState.ProtoReflect.Descriptor instead.
 func (*GetState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{76}
+	return file_outrider_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *GetState) GetRollout() int64 {
@@ -6132,7 +6211,7 @@ type StateBytes struct {
 
 func (x *StateBytes) Reset() {
 	*x = StateBytes{}
-	mi := &file_outrider_proto_msgTypes[77]
+	mi := &file_outrider_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6144,7 +6223,7 @@ func (x *StateBytes) String() string {
 func (*StateBytes) ProtoMessage() {}
 
 func (x *StateBytes) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[77]
+	mi := &file_outrider_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6157,7 +6236,7 @@ func (x *StateBytes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateBytes.ProtoReflect.Descriptor instead.
 func (*StateBytes) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{77}
+	return file_outrider_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *StateBytes) GetState() []byte {
@@ -6176,7 +6255,7 @@ type Saved struct {
 
 func (x *Saved) Reset() {
 	*x = Saved{}
-	mi := &file_outrider_proto_msgTypes[78]
+	mi := &file_outrider_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6188,7 +6267,7 @@ func (x *Saved) String() string {
 func (*Saved) ProtoMessage() {}
 
 func (x *Saved) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[78]
+	mi := &file_outrider_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6201,7 +6280,7 @@ func (x *Saved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Saved.ProtoReflect.Descriptor instead.
 func (*Saved) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{78}
+	return file_outrider_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *Saved) GetRollout() int64 {
@@ -6220,7 +6299,7 @@ type Rewind struct {
 
 func (x *Rewind) Reset() {
 	*x = Rewind{}
-	mi := &file_outrider_proto_msgTypes[79]
+	mi := &file_outrider_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6232,7 +6311,7 @@ func (x *Rewind) String() string {
 func (*Rewind) ProtoMessage() {}
 
 func (x *Rewind) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[79]
+	mi := &file_outrider_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6245,7 +6324,7 @@ func (x *Rewind) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rewind.ProtoReflect.Descriptor instead.
 func (*Rewind) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{79}
+	return file_outrider_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *Rewind) GetRollout() int64 {
@@ -6266,7 +6345,7 @@ type Rewound struct {
 
 func (x *Rewound) Reset() {
 	*x = Rewound{}
-	mi := &file_outrider_proto_msgTypes[80]
+	mi := &file_outrider_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6278,7 +6357,7 @@ func (x *Rewound) String() string {
 func (*Rewound) ProtoMessage() {}
 
 func (x *Rewound) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[80]
+	mi := &file_outrider_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6291,7 +6370,7 @@ func (x *Rewound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rewound.ProtoReflect.Descriptor instead.
 func (*Rewound) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{80}
+	return file_outrider_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *Rewound) GetRollout() int64 {
@@ -6327,7 +6406,7 @@ type GetStats struct {
 
 func (x *GetStats) Reset() {
 	*x = GetStats{}
-	mi := &file_outrider_proto_msgTypes[81]
+	mi := &file_outrider_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6339,7 +6418,7 @@ func (x *GetStats) String() string {
 func (*GetStats) ProtoMessage() {}
 
 func (x *GetStats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[81]
+	mi := &file_outrider_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6352,7 +6431,7 @@ func (x *GetStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStats.ProtoReflect.Descriptor instead.
 func (*GetStats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{81}
+	return file_outrider_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *GetStats) GetReady() bool {
@@ -6380,7 +6459,7 @@ type Count struct {
 
 func (x *Count) Reset() {
 	*x = Count{}
-	mi := &file_outrider_proto_msgTypes[82]
+	mi := &file_outrider_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6392,7 +6471,7 @@ func (x *Count) String() string {
 func (*Count) ProtoMessage() {}
 
 func (x *Count) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[82]
+	mi := &file_outrider_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6405,7 +6484,7 @@ func (x *Count) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Count.ProtoReflect.Descriptor instead.
 func (*Count) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{82}
+	return file_outrider_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *Count) GetGroups() int64 {
@@ -6444,7 +6523,7 @@ type Books struct {
 
 func (x *Books) Reset() {
 	*x = Books{}
-	mi := &file_outrider_proto_msgTypes[83]
+	mi := &file_outrider_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6456,7 +6535,7 @@ func (x *Books) String() string {
 func (*Books) ProtoMessage() {}
 
 func (x *Books) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[83]
+	mi := &file_outrider_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6469,7 +6548,7 @@ func (x *Books) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Books.ProtoReflect.Descriptor instead.
 func (*Books) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{83}
+	return file_outrider_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *Books) GetReserved() *Count {
@@ -6563,7 +6642,7 @@ type Stats struct {
 
 func (x *Stats) Reset() {
 	*x = Stats{}
-	mi := &file_outrider_proto_msgTypes[84]
+	mi := &file_outrider_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6575,7 +6654,7 @@ func (x *Stats) String() string {
 func (*Stats) ProtoMessage() {}
 
 func (x *Stats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[84]
+	mi := &file_outrider_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6588,7 +6667,7 @@ func (x *Stats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stats.ProtoReflect.Descriptor instead.
 func (*Stats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{84}
+	return file_outrider_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *Stats) GetBooks() *Books {
@@ -6882,7 +6961,7 @@ type StepStats struct {
 
 func (x *StepStats) Reset() {
 	*x = StepStats{}
-	mi := &file_outrider_proto_msgTypes[85]
+	mi := &file_outrider_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6894,7 +6973,7 @@ func (x *StepStats) String() string {
 func (*StepStats) ProtoMessage() {}
 
 func (x *StepStats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[85]
+	mi := &file_outrider_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6907,7 +6986,7 @@ func (x *StepStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepStats.ProtoReflect.Descriptor instead.
 func (*StepStats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{85}
+	return file_outrider_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *StepStats) GetConsumed() int64 {
@@ -6989,7 +7068,7 @@ type MemberStats struct {
 
 func (x *MemberStats) Reset() {
 	*x = MemberStats{}
-	mi := &file_outrider_proto_msgTypes[86]
+	mi := &file_outrider_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7001,7 +7080,7 @@ func (x *MemberStats) String() string {
 func (*MemberStats) ProtoMessage() {}
 
 func (x *MemberStats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[86]
+	mi := &file_outrider_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7014,7 +7093,7 @@ func (x *MemberStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberStats.ProtoReflect.Descriptor instead.
 func (*MemberStats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{86}
+	return file_outrider_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *MemberStats) GetName() string {
@@ -7082,7 +7161,7 @@ type GetMetrics struct {
 
 func (x *GetMetrics) Reset() {
 	*x = GetMetrics{}
-	mi := &file_outrider_proto_msgTypes[87]
+	mi := &file_outrider_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7094,7 +7173,7 @@ func (x *GetMetrics) String() string {
 func (*GetMetrics) ProtoMessage() {}
 
 func (x *GetMetrics) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[87]
+	mi := &file_outrider_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7107,7 +7186,7 @@ func (x *GetMetrics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetMetrics.ProtoReflect.Descriptor instead.
 func (*GetMetrics) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{87}
+	return file_outrider_proto_rawDescGZIP(), []int{88}
 }
 
 type Metrics struct {
@@ -7119,7 +7198,7 @@ type Metrics struct {
 
 func (x *Metrics) Reset() {
 	*x = Metrics{}
-	mi := &file_outrider_proto_msgTypes[88]
+	mi := &file_outrider_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7131,7 +7210,7 @@ func (x *Metrics) String() string {
 func (*Metrics) ProtoMessage() {}
 
 func (x *Metrics) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[88]
+	mi := &file_outrider_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7144,7 +7223,7 @@ func (x *Metrics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Metrics.ProtoReflect.Descriptor instead.
 func (*Metrics) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{88}
+	return file_outrider_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *Metrics) GetText() string {
@@ -7163,7 +7242,7 @@ type Close struct {
 
 func (x *Close) Reset() {
 	*x = Close{}
-	mi := &file_outrider_proto_msgTypes[89]
+	mi := &file_outrider_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7175,7 +7254,7 @@ func (x *Close) String() string {
 func (*Close) ProtoMessage() {}
 
 func (x *Close) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[89]
+	mi := &file_outrider_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7188,7 +7267,7 @@ func (x *Close) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Close.ProtoReflect.Descriptor instead.
 func (*Close) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{89}
+	return file_outrider_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *Close) GetForce() bool {
@@ -7208,7 +7287,7 @@ type Closed struct {
 
 func (x *Closed) Reset() {
 	*x = Closed{}
-	mi := &file_outrider_proto_msgTypes[90]
+	mi := &file_outrider_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7220,7 +7299,7 @@ func (x *Closed) String() string {
 func (*Closed) ProtoMessage() {}
 
 func (x *Closed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[90]
+	mi := &file_outrider_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7233,7 +7312,7 @@ func (x *Closed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Closed.ProtoReflect.Descriptor instead.
 func (*Closed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{90}
+	return file_outrider_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *Closed) GetStats() *Stats {
@@ -7259,7 +7338,7 @@ type Hold struct {
 
 func (x *Hold) Reset() {
 	*x = Hold{}
-	mi := &file_outrider_proto_msgTypes[91]
+	mi := &file_outrider_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7271,7 +7350,7 @@ func (x *Hold) String() string {
 func (*Hold) ProtoMessage() {}
 
 func (x *Hold) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[91]
+	mi := &file_outrider_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7284,7 +7363,7 @@ func (x *Hold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hold.ProtoReflect.Descriptor instead.
 func (*Hold) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{91}
+	return file_outrider_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *Hold) GetReason() string {
@@ -7303,7 +7382,7 @@ type HoldGranted struct {
 
 func (x *HoldGranted) Reset() {
 	*x = HoldGranted{}
-	mi := &file_outrider_proto_msgTypes[92]
+	mi := &file_outrider_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7315,7 +7394,7 @@ func (x *HoldGranted) String() string {
 func (*HoldGranted) ProtoMessage() {}
 
 func (x *HoldGranted) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[92]
+	mi := &file_outrider_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7328,7 +7407,7 @@ func (x *HoldGranted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldGranted.ProtoReflect.Descriptor instead.
 func (*HoldGranted) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{92}
+	return file_outrider_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *HoldGranted) GetHold() uint64 {
@@ -7347,7 +7426,7 @@ type AwaitFrontier struct {
 
 func (x *AwaitFrontier) Reset() {
 	*x = AwaitFrontier{}
-	mi := &file_outrider_proto_msgTypes[93]
+	mi := &file_outrider_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7359,7 +7438,7 @@ func (x *AwaitFrontier) String() string {
 func (*AwaitFrontier) ProtoMessage() {}
 
 func (x *AwaitFrontier) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[93]
+	mi := &file_outrider_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7372,7 +7451,7 @@ func (x *AwaitFrontier) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AwaitFrontier.ProtoReflect.Descriptor instead.
 func (*AwaitFrontier) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{93}
+	return file_outrider_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *AwaitFrontier) GetHold() uint64 {
@@ -7391,7 +7470,7 @@ type ReleaseHold struct {
 
 func (x *ReleaseHold) Reset() {
 	*x = ReleaseHold{}
-	mi := &file_outrider_proto_msgTypes[94]
+	mi := &file_outrider_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7403,7 +7482,7 @@ func (x *ReleaseHold) String() string {
 func (*ReleaseHold) ProtoMessage() {}
 
 func (x *ReleaseHold) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[94]
+	mi := &file_outrider_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7416,7 +7495,7 @@ func (x *ReleaseHold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseHold.ProtoReflect.Descriptor instead.
 func (*ReleaseHold) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{94}
+	return file_outrider_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *ReleaseHold) GetHold() uint64 {
@@ -7437,7 +7516,7 @@ type BeginUpdate struct {
 
 func (x *BeginUpdate) Reset() {
 	*x = BeginUpdate{}
-	mi := &file_outrider_proto_msgTypes[95]
+	mi := &file_outrider_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7449,7 +7528,7 @@ func (x *BeginUpdate) String() string {
 func (*BeginUpdate) ProtoMessage() {}
 
 func (x *BeginUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[95]
+	mi := &file_outrider_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7462,7 +7541,7 @@ func (x *BeginUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginUpdate.ProtoReflect.Descriptor instead.
 func (*BeginUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{95}
+	return file_outrider_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *BeginUpdate) GetVersion() int64 {
@@ -7500,7 +7579,7 @@ type EngineState struct {
 
 func (x *EngineState) Reset() {
 	*x = EngineState{}
-	mi := &file_outrider_proto_msgTypes[96]
+	mi := &file_outrider_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7512,7 +7591,7 @@ func (x *EngineState) String() string {
 func (*EngineState) ProtoMessage() {}
 
 func (x *EngineState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[96]
+	mi := &file_outrider_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7525,7 +7604,7 @@ func (x *EngineState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EngineState.ProtoReflect.Descriptor instead.
 func (*EngineState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{96}
+	return file_outrider_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *EngineState) GetSession() uint64 {
@@ -7585,7 +7664,7 @@ type UpdateState struct {
 
 func (x *UpdateState) Reset() {
 	*x = UpdateState{}
-	mi := &file_outrider_proto_msgTypes[97]
+	mi := &file_outrider_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7597,7 +7676,7 @@ func (x *UpdateState) String() string {
 func (*UpdateState) ProtoMessage() {}
 
 func (x *UpdateState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[97]
+	mi := &file_outrider_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7610,7 +7689,7 @@ func (x *UpdateState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateState.ProtoReflect.Descriptor instead.
 func (*UpdateState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{97}
+	return file_outrider_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *UpdateState) GetHold() uint64 {
@@ -7671,7 +7750,7 @@ type GetUpdate struct {
 
 func (x *GetUpdate) Reset() {
 	*x = GetUpdate{}
-	mi := &file_outrider_proto_msgTypes[98]
+	mi := &file_outrider_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7683,7 +7762,7 @@ func (x *GetUpdate) String() string {
 func (*GetUpdate) ProtoMessage() {}
 
 func (x *GetUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[98]
+	mi := &file_outrider_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7696,7 +7775,7 @@ func (x *GetUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetUpdate.ProtoReflect.Descriptor instead.
 func (*GetUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{98}
+	return file_outrider_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *GetUpdate) GetHold() uint64 {
@@ -7717,7 +7796,7 @@ type RecordUpdate struct {
 
 func (x *RecordUpdate) Reset() {
 	*x = RecordUpdate{}
-	mi := &file_outrider_proto_msgTypes[99]
+	mi := &file_outrider_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7729,7 +7808,7 @@ func (x *RecordUpdate) String() string {
 func (*RecordUpdate) ProtoMessage() {}
 
 func (x *RecordUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[99]
+	mi := &file_outrider_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7742,7 +7821,7 @@ func (x *RecordUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordUpdate.ProtoReflect.Descriptor instead.
 func (*RecordUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{99}
+	return file_outrider_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *RecordUpdate) GetHold() uint64 {
@@ -7769,7 +7848,7 @@ type UndoUpdate struct {
 
 func (x *UndoUpdate) Reset() {
 	*x = UndoUpdate{}
-	mi := &file_outrider_proto_msgTypes[100]
+	mi := &file_outrider_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7781,7 +7860,7 @@ func (x *UndoUpdate) String() string {
 func (*UndoUpdate) ProtoMessage() {}
 
 func (x *UndoUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[100]
+	mi := &file_outrider_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7794,7 +7873,7 @@ func (x *UndoUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoUpdate.ProtoReflect.Descriptor instead.
 func (*UndoUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{100}
+	return file_outrider_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *UndoUpdate) GetHold() uint64 {
@@ -7808,7 +7887,7 @@ var File_outrider_proto protoreflect.FileDescriptor
 
 const file_outrider_proto_rawDesc = "" +
 	"\n" +
-	"\x0eoutrider.proto\x12\voutrider.v1\"\xc3\x1d\n" +
+	"\x0eoutrider.proto\x12\voutrider.v1\"\xf9\x1d\n" +
 	"\x05Frame\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x16\n" +
 	"\x06answer\x18\x02 \x01(\bR\x06answer\x12\x16\n" +
@@ -7869,6 +7948,7 @@ const file_outrider_proto_rawDesc = "" +
 	"\bset_base\x18P \x01(\v2\x14.outrider.v1.SetBaseH\x00R\asetBase\x12-\n" +
 	"\x06append\x18Q \x01(\v2\x13.outrider.v1.AppendH\x00R\x06append\x126\n" +
 	"\tcommitted\x18R \x01(\v2\x16.outrider.v1.CommittedH\x00R\tcommitted\x124\n" +
+	"\brestored\x18\xc8\x01 \x01(\v2\x15.outrider.v1.RestoredH\x00R\brestored\x124\n" +
 	"\tget_state\x18Z \x01(\v2\x15.outrider.v1.GetStateH\x00R\bgetState\x12:\n" +
 	"\vstate_bytes\x18[ \x01(\v2\x17.outrider.v1.StateBytesH\x00R\n" +
 	"stateBytes\x12*\n" +
@@ -8011,7 +8091,7 @@ const file_outrider_proto_rawDesc = "" +
 	"\x05slots\x18\x01 \x01(\rR\x05slots\x12\x16\n" +
 	"\x06engine\x18\x02 \x01(\bR\x06engine\x12+\n" +
 	"\x11confirmed_version\x18\x03 \x01(\x03R\x10confirmedVersion\x12D\n" +
-	"\x12confirmed_timeline\x18\x04 \x01(\v2\x15.outrider.v1.TimelineR\x11confirmedTimeline\"\xdf\x01\n" +
+	"\x12confirmed_timeline\x18\x04 \x01(\v2\x15.outrider.v1.TimelineR\x11confirmedTimeline\"\xf8\x01\n" +
 	"\vTrainerRole\x12\x12\n" +
 	"\x04role\x18\x01 \x01(\tR\x04role\x12\x12\n" +
 	"\x04rank\x18\x02 \x01(\rR\x04rank\x12\x1d\n" +
@@ -8023,7 +8103,8 @@ const file_outrider_proto_rawDesc = "" +
 	"\bstate_at\x18\x05 \x01(\x03R\astateAt\x12\x14\n" +
 	"\x05state\x18\x06 \x01(\fR\x05state\x12\x12\n" +
 	"\x04base\x18\x14 \x01(\fR\x04base\x12$\n" +
-	"\x03log\x18\x15 \x03(\v2\x12.outrider.v1.EntryR\x03log\"2\n" +
+	"\x03log\x18\x15 \x03(\v2\x12.outrider.v1.EntryR\x03log\x12\x17\n" +
+	"\x06unsaid\x18\xc9\x01 \x01(\bR\x06unsaid\"2\n" +
 	"\tInventory\x12%\n" +
 	"\x04held\x18\x01 \x03(\v2\x11.outrider.v1.HeldR\x04held\"\x94\x01\n" +
 	"\x04Held\x12.\n" +
@@ -8054,7 +8135,10 @@ const file_outrider_proto_rawDesc = "" +
 	"\aLocated\x12\x18\n" +
 	"\aaddress\x18\x01 \x01(\tR\aaddress\"0\n" +
 	"\aNewTerm\x12%\n" +
-	"\x04term\x18\x01 \x01(\v2\x11.outrider.v1.TermR\x04term\"}\n" +
+	"\x04term\x18\x01 \x01(\v2\x11.outrider.v1.TermR\x04term\">\n" +
+	"\bRestored\x12\x19\n" +
+	"\arollout\x18\xc8\x01 \x01(\x03R\arollout\x12\x17\n" +
+	"\x06unsaid\x18\xc9\x01 \x01(\bR\x06unsaid\"}\n" +
 	"\vNewTimeline\x121\n" +
 	"\btimeline\x18\x01 \x01(\v2\x15.outrider.v1.TimelineR\btimeline\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\x03R\aversion\x12!\n" +
@@ -8420,7 +8504,7 @@ func file_outrider_proto_rawDescGZIP() []byte {
 	return file_outrider_proto_rawDescData
 }
 
-var file_outrider_proto_msgTypes = make([]protoimpl.MessageInfo, 105)
+var file_outrider_proto_msgTypes = make([]protoimpl.MessageInfo, 106)
 var file_outrider_proto_goTypes = []any{
 	(*Frame)(nil),           // 0: outrider.v1.Frame
 	(*Error)(nil),           // 1: outrider.v1.Error
@@ -8451,82 +8535,83 @@ var file_outrider_proto_goTypes = []any{
 	(*Locate)(nil),          // 26: outrider.v1.Locate
 	(*Located)(nil),         // 27: outrider.v1.Located
 	(*NewTerm)(nil),         // 28: outrider.v1.NewTerm
-	(*NewTimeline)(nil),     // 29: outrider.v1.NewTimeline
-	(*End)(nil),             // 30: outrider.v1.End
-	(*Fetch)(nil),           // 31: outrider.v1.Fetch
-	(*Fetched)(nil),         // 32: outrider.v1.Fetched
-	(*Receipts)(nil),        // 33: outrider.v1.Receipts
-	(*Grant)(nil),           // 34: outrider.v1.Grant
-	(*Carried)(nil),         // 35: outrider.v1.Carried
-	(*Credit)(nil),          // 36: outrider.v1.Credit
-	(*Cancel)(nil),          // 37: outrider.v1.Cancel
-	(*SetSlots)(nil),        // 38: outrider.v1.SetSlots
-	(*CancelGroups)(nil),    // 39: outrider.v1.CancelGroups
-	(*GroupsCancelled)(nil), // 40: outrider.v1.GroupsCancelled
-	(*SampleDone)(nil),      // 41: outrider.v1.SampleDone
-	(*SampleCount)(nil),     // 42: outrider.v1.SampleCount
-	(*Report)(nil),          // 43: outrider.v1.Report
-	(*Successes)(nil),       // 44: outrider.v1.Successes
-	(*Outcome)(nil),         // 45: outrider.v1.Outcome
-	(*Summary)(nil),         // 46: outrider.v1.Summary
-	(*Reported)(nil),        // 47: outrider.v1.Reported
-	(*Confirm)(nil),         // 48: outrider.v1.Confirm
-	(*Confirmed)(nil),       // 49: outrider.v1.Confirmed
-	(*Drain)(nil),           // 50: outrider.v1.Drain
-	(*Release)(nil),         // 51: outrider.v1.Release
-	(*Push)(nil),            // 52: outrider.v1.Push
-	(*Pushed)(nil),          // 53: outrider.v1.Pushed
-	(*EndStream)(nil),       // 54: outrider.v1.EndStream
-	(*LetGo)(nil),           // 55: outrider.v1.LetGo
-	(*Take)(nil),            // 56: outrider.v1.Take
-	(*Alone)(nil),           // 57: outrider.v1.Alone
-	(*CancelTake)(nil),      // 58: outrider.v1.CancelTake
-	(*LeasedGroup)(nil),     // 59: outrider.v1.LeasedGroup
-	(*Lease)(nil),           // 60: outrider.v1.Lease
-	(*Shard)(nil),           // 61: outrider.v1.Shard
-	(*Publish)(nil),         // 62: outrider.v1.Publish
-	(*Publication)(nil),     // 63: outrider.v1.Publication
-	(*Admit)(nil),           // 64: outrider.v1.Admit
-	(*Admitted)(nil),        // 65: outrider.v1.Admitted
-	(*Next)(nil),            // 66: outrider.v1.Next
-	(*Commit)(nil),          // 67: outrider.v1.Commit
-	(*Rollback)(nil),        // 68: outrider.v1.Rollback
-	(*LeaseStatus)(nil),     // 69: outrider.v1.LeaseStatus
-	(*Settled)(nil),         // 70: outrider.v1.Settled
-	(*DiscardGroups)(nil),   // 71: outrider.v1.DiscardGroups
-	(*Entry)(nil),           // 72: outrider.v1.Entry
-	(*SetBase)(nil),         // 73: outrider.v1.SetBase
-	(*Append)(nil),          // 74: outrider.v1.Append
-	(*Committed)(nil),       // 75: outrider.v1.Committed
-	(*GetState)(nil),        // 76: outrider.v1.GetState
-	(*StateBytes)(nil),      // 77: outrider.v1.StateBytes
-	(*Saved)(nil),           // 78: outrider.v1.Saved
-	(*Rewind)(nil),          // 79: outrider.v1.Rewind
-	(*Rewound)(nil),         // 80: outrider.v1.Rewound
-	(*GetStats)(nil),        // 81: outrider.v1.GetStats
-	(*Count)(nil),           // 82: outrider.v1.Count
-	(*Books)(nil),           // 83: outrider.v1.Books
-	(*Stats)(nil),           // 84: outrider.v1.Stats
-	(*StepStats)(nil),       // 85: outrider.v1.StepStats
-	(*MemberStats)(nil),     // 86: outrider.v1.MemberStats
-	(*GetMetrics)(nil),      // 87: outrider.v1.GetMetrics
-	(*Metrics)(nil),         // 88: outrider.v1.Metrics
-	(*Close)(nil),           // 89: outrider.v1.Close
-	(*Closed)(nil),          // 90: outrider.v1.Closed
-	(*Hold)(nil),            // 91: outrider.v1.Hold
-	(*HoldGranted)(nil),     // 92: outrider.v1.HoldGranted
-	(*AwaitFrontier)(nil),   // 93: outrider.v1.AwaitFrontier
-	(*ReleaseHold)(nil),     // 94: outrider.v1.ReleaseHold
-	(*BeginUpdate)(nil),     // 95: outrider.v1.BeginUpdate
-	(*EngineState)(nil),     // 96: outrider.v1.EngineState
-	(*UpdateState)(nil),     // 97: outrider.v1.UpdateState
-	(*GetUpdate)(nil),       // 98: outrider.v1.GetUpdate
-	(*RecordUpdate)(nil),    // 99: outrider.v1.RecordUpdate
-	(*UndoUpdate)(nil),      // 100: outrider.v1.UndoUpdate
-	nil,                     // 101: outrider.v1.Publish.RolesEntry
-	nil,                     // 102: outrider.v1.Publication.RolesEntry
-	nil,                     // 103: outrider.v1.Books.DiscardedEntry
-	nil,                     // 104: outrider.v1.Books.LiveGroupsEntry
+	(*Restored)(nil),        // 29: outrider.v1.Restored
+	(*NewTimeline)(nil),     // 30: outrider.v1.NewTimeline
+	(*End)(nil),             // 31: outrider.v1.End
+	(*Fetch)(nil),           // 32: outrider.v1.Fetch
+	(*Fetched)(nil),         // 33: outrider.v1.Fetched
+	(*Receipts)(nil),        // 34: outrider.v1.Receipts
+	(*Grant)(nil),           // 35: outrider.v1.Grant
+	(*Carried)(nil),         // 36: outrider.v1.Carried
+	(*Credit)(nil),          // 37: outrider.v1.Credit
+	(*Cancel)(nil),          // 38: outrider.v1.Cancel
+	(*SetSlots)(nil),        // 39: outrider.v1.SetSlots
+	(*CancelGroups)(nil),    // 40: outrider.v1.CancelGroups
+	(*GroupsCancelled)(nil), // 41: outrider.v1.GroupsCancelled
+	(*SampleDone)(nil),      // 42: outrider.v1.SampleDone
+	(*SampleCount)(nil),     // 43: outrider.v1.SampleCount
+	(*Report)(nil),          // 44: outrider.v1.Report
+	(*Successes)(nil),       // 45: outrider.v1.Successes
+	(*Outcome)(nil),         // 46: outrider.v1.Outcome
+	(*Summary)(nil),         // 47: outrider.v1.Summary
+	(*Reported)(nil),        // 48: outrider.v1.Reported
+	(*Confirm)(nil),         // 49: outrider.v1.Confirm
+	(*Confirmed)(nil),       // 50: outrider.v1.Confirmed
+	(*Drain)(nil),           // 51: outrider.v1.Drain
+	(*Release)(nil),         // 52: outrider.v1.Release
+	(*Push)(nil),            // 53: outrider.v1.Push
+	(*Pushed)(nil),          // 54: outrider.v1.Pushed
+	(*EndStream)(nil),       // 55: outrider.v1.EndStream
+	(*LetGo)(nil),           // 56: outrider.v1.LetGo
+	(*Take)(nil),            // 57: outrider.v1.Take
+	(*Alone)(nil),           // 58: outrider.v1.Alone
+	(*CancelTake)(nil),      // 59: outrider.v1.CancelTake
+	(*LeasedGroup)(nil),     // 60: outrider.v1.LeasedGroup
+	(*Lease)(nil),           // 61: outrider.v1.Lease
+	(*Shard)(nil),           // 62: outrider.v1.Shard
+	(*Publish)(nil),         // 63: outrider.v1.Publish
+	(*Publication)(nil),     // 64: outrider.v1.Publication
+	(*Admit)(nil),           // 65: outrider.v1.Admit
+	(*Admitted)(nil),        // 66: outrider.v1.Admitted
+	(*Next)(nil),            // 67: outrider.v1.Next
+	(*Commit)(nil),          // 68: outrider.v1.Commit
+	(*Rollback)(nil),        // 69: outrider.v1.Rollback
+	(*LeaseStatus)(nil),     // 70: outrider.v1.LeaseStatus
+	(*Settled)(nil),         // 71: outrider.v1.Settled
+	(*DiscardGroups)(nil),   // 72: outrider.v1.DiscardGroups
+	(*Entry)(nil),           // 73: outrider.v1.Entry
+	(*SetBase)(nil),         // 74: outrider.v1.SetBase
+	(*Append)(nil),          // 75: outrider.v1.Append
+	(*Committed)(nil),       // 76: outrider.v1.Committed
+	(*GetState)(nil),        // 77: outrider.v1.GetState
+	(*StateBytes)(nil),      // 78: outrider.v1.StateBytes
+	(*Saved)(nil),           // 79: outrider.v1.Saved
+	(*Rewind)(nil),          // 80: outrider.v1.Rewind
+	(*Rewound)(nil),         // 81: outrider.v1.Rewound
+	(*GetStats)(nil),        // 82: outrider.v1.GetStats
+	(*Count)(nil),           // 83: outrider.v1.Count
+	(*Books)(nil),           // 84: outrider.v1.Books
+	(*Stats)(nil),           // 85: outrider.v1.Stats
+	(*StepStats)(nil),       // 86: outrider.v1.StepStats
+	(*MemberStats)(nil),     // 87: outrider.v1.MemberStats
+	(*GetMetrics)(nil),      // 88: outrider.v1.GetMetrics
+	(*Metrics)(nil),         // 89: outrider.v1.Metrics
+	(*Close)(nil),           // 90: outrider.v1.Close
+	(*Closed)(nil),          // 91: outrider.v1.Closed
+	(*Hold)(nil),            // 92: outrider.v1.Hold
+	(*HoldGranted)(nil),     // 93: outrider.v1.HoldGranted
+	(*AwaitFrontier)(nil),   // 94: outrider.v1.AwaitFrontier
+	(*ReleaseHold)(nil),     // 95: outrider.v1.ReleaseHold
+	(*BeginUpdate)(nil),     // 96: outrider.v1.BeginUpdate
+	(*EngineState)(nil),     // 97: outrider.v1.EngineState
+	(*UpdateState)(nil),     // 98: outrider.v1.UpdateState
+	(*GetUpdate)(nil),       // 99: outrider.v1.GetUpdate
+	(*RecordUpdate)(nil),    // 100: outrider.v1.RecordUpdate
+	(*UndoUpdate)(nil),      // 101: outrider.v1.UndoUpdate
+	nil,                     // 102: outrider.v1.Publish.RolesEntry
+	nil,                     // 103: outrider.v1.Publication.RolesEntry
+	nil,                     // 104: outrider.v1.Books.DiscardedEntry
+	nil,                     // 105: outrider.v1.Books.LiveGroupsEntry
 }
 var file_outrider_proto_depIdxs = []int32{
 	1,   // 0: outrider.v1.Frame.error:type_name -> outrider.v1.Error
@@ -8543,147 +8628,148 @@ var file_outrider_proto_depIdxs = []int32{
 	26,  // 11: outrider.v1.Frame.locate:type_name -> outrider.v1.Locate
 	27,  // 12: outrider.v1.Frame.located:type_name -> outrider.v1.Located
 	28,  // 13: outrider.v1.Frame.new_term:type_name -> outrider.v1.NewTerm
-	29,  // 14: outrider.v1.Frame.new_timeline:type_name -> outrider.v1.NewTimeline
-	30,  // 15: outrider.v1.Frame.end:type_name -> outrider.v1.End
-	31,  // 16: outrider.v1.Frame.fetch:type_name -> outrider.v1.Fetch
-	32,  // 17: outrider.v1.Frame.fetched:type_name -> outrider.v1.Fetched
-	34,  // 18: outrider.v1.Frame.grant:type_name -> outrider.v1.Grant
-	37,  // 19: outrider.v1.Frame.cancel:type_name -> outrider.v1.Cancel
-	41,  // 20: outrider.v1.Frame.sample_done:type_name -> outrider.v1.SampleDone
-	43,  // 21: outrider.v1.Frame.report:type_name -> outrider.v1.Report
-	47,  // 22: outrider.v1.Frame.reported:type_name -> outrider.v1.Reported
-	48,  // 23: outrider.v1.Frame.confirm:type_name -> outrider.v1.Confirm
-	49,  // 24: outrider.v1.Frame.confirmed:type_name -> outrider.v1.Confirmed
-	50,  // 25: outrider.v1.Frame.drain:type_name -> outrider.v1.Drain
-	51,  // 26: outrider.v1.Frame.release:type_name -> outrider.v1.Release
-	35,  // 27: outrider.v1.Frame.carried:type_name -> outrider.v1.Carried
-	36,  // 28: outrider.v1.Frame.credit:type_name -> outrider.v1.Credit
-	39,  // 29: outrider.v1.Frame.cancel_groups:type_name -> outrider.v1.CancelGroups
-	40,  // 30: outrider.v1.Frame.groups_cancelled:type_name -> outrider.v1.GroupsCancelled
-	38,  // 31: outrider.v1.Frame.set_slots:type_name -> outrider.v1.SetSlots
-	56,  // 32: outrider.v1.Frame.take:type_name -> outrider.v1.Take
-	58,  // 33: outrider.v1.Frame.cancel_take:type_name -> outrider.v1.CancelTake
-	60,  // 34: outrider.v1.Frame.lease:type_name -> outrider.v1.Lease
-	62,  // 35: outrider.v1.Frame.publish:type_name -> outrider.v1.Publish
-	63,  // 36: outrider.v1.Frame.publication:type_name -> outrider.v1.Publication
-	64,  // 37: outrider.v1.Frame.admit:type_name -> outrider.v1.Admit
-	65,  // 38: outrider.v1.Frame.admitted:type_name -> outrider.v1.Admitted
-	67,  // 39: outrider.v1.Frame.commit:type_name -> outrider.v1.Commit
-	68,  // 40: outrider.v1.Frame.rollback:type_name -> outrider.v1.Rollback
-	69,  // 41: outrider.v1.Frame.lease_status:type_name -> outrider.v1.LeaseStatus
-	70,  // 42: outrider.v1.Frame.settled:type_name -> outrider.v1.Settled
-	71,  // 43: outrider.v1.Frame.discard_groups:type_name -> outrider.v1.DiscardGroups
-	66,  // 44: outrider.v1.Frame.next:type_name -> outrider.v1.Next
-	52,  // 45: outrider.v1.Frame.push:type_name -> outrider.v1.Push
-	53,  // 46: outrider.v1.Frame.pushed:type_name -> outrider.v1.Pushed
-	54,  // 47: outrider.v1.Frame.end_stream:type_name -> outrider.v1.EndStream
-	55,  // 48: outrider.v1.Frame.let_go:type_name -> outrider.v1.LetGo
-	73,  // 49: outrider.v1.Frame.set_base:type_name -> outrider.v1.SetBase
-	74,  // 50: outrider.v1.Frame.append:type_name -> outrider.v1.Append
-	75,  // 51: outrider.v1.Frame.committed:type_name -> outrider.v1.Committed
-	76,  // 52: outrider.v1.Frame.get_state:type_name -> outrider.v1.GetState
-	77,  // 53: outrider.v1.Frame.state_bytes:type_name -> outrider.v1.StateBytes
-	78,  // 54: outrider.v1.Frame.saved:type_name -> outrider.v1.Saved
-	79,  // 55: outrider.v1.Frame.rewind:type_name -> outrider.v1.Rewind
-	80,  // 56: outrider.v1.Frame.rewound:type_name -> outrider.v1.Rewound
-	81,  // 57: outrider.v1.Frame.get_stats:type_name -> outrider.v1.GetStats
-	84,  // 58: outrider.v1.Frame.stats:type_name -> outrider.v1.Stats
-	89,  // 59: outrider.v1.Frame.close:type_name -> outrider.v1.Close
-	90,  // 60: outrider.v1.Frame.closed:type_name -> outrider.v1.Closed
-	87,  // 61: outrider.v1.Frame.get_metrics:type_name -> outrider.v1.GetMetrics
-	88,  // 62: outrider.v1.Frame.metrics:type_name -> outrider.v1.Metrics
-	91,  // 63: outrider.v1.Frame.hold:type_name -> outrider.v1.Hold
-	92,  // 64: outrider.v1.Frame.hold_granted:type_name -> outrider.v1.HoldGranted
-	93,  // 65: outrider.v1.Frame.await_frontier:type_name -> outrider.v1.AwaitFrontier
-	94,  // 66: outrider.v1.Frame.release_hold:type_name -> outrider.v1.ReleaseHold
-	95,  // 67: outrider.v1.Frame.begin_update:type_name -> outrider.v1.BeginUpdate
-	97,  // 68: outrider.v1.Frame.update_state:type_name -> outrider.v1.UpdateState
-	98,  // 69: outrider.v1.Frame.get_update:type_name -> outrider.v1.GetUpdate
-	99,  // 70: outrider.v1.Frame.record_update:type_name -> outrider.v1.RecordUpdate
-	100, // 71: outrider.v1.Frame.undo_update:type_name -> outrider.v1.UndoUpdate
-	7,   // 72: outrider.v1.Timeline.origin:type_name -> outrider.v1.Term
-	8,   // 73: outrider.v1.Receipt.timeline:type_name -> outrider.v1.Timeline
-	10,  // 74: outrider.v1.Locator.segment:type_name -> outrider.v1.SegmentId
-	13,  // 75: outrider.v1.Own.run:type_name -> outrider.v1.Run
-	15,  // 76: outrider.v1.Own.config:type_name -> outrider.v1.Config
-	17,  // 77: outrider.v1.Config.source:type_name -> outrider.v1.Source
-	16,  // 78: outrider.v1.Config.times:type_name -> outrider.v1.Times
-	13,  // 79: outrider.v1.Join.run:type_name -> outrider.v1.Run
-	20,  // 80: outrider.v1.Join.worker:type_name -> outrider.v1.WorkerRole
-	21,  // 81: outrider.v1.Join.trainer:type_name -> outrider.v1.TrainerRole
-	12,  // 82: outrider.v1.Join.endpoint:type_name -> outrider.v1.Endpoint
-	7,   // 83: outrider.v1.Join.known_term:type_name -> outrider.v1.Term
-	22,  // 84: outrider.v1.Join.inventory:type_name -> outrider.v1.Inventory
-	8,   // 85: outrider.v1.WorkerRole.confirmed_timeline:type_name -> outrider.v1.Timeline
-	72,  // 86: outrider.v1.TrainerRole.log:type_name -> outrider.v1.Entry
-	23,  // 87: outrider.v1.Inventory.held:type_name -> outrider.v1.Held
-	9,   // 88: outrider.v1.Held.receipt:type_name -> outrider.v1.Receipt
-	45,  // 89: outrider.v1.Held.outcome:type_name -> outrider.v1.Outcome
-	7,   // 90: outrider.v1.Joined.term:type_name -> outrider.v1.Term
-	8,   // 91: outrider.v1.Joined.timeline:type_name -> outrider.v1.Timeline
-	12,  // 92: outrider.v1.Joined.table:type_name -> outrider.v1.Endpoint
-	10,  // 93: outrider.v1.Joined.table_segment:type_name -> outrider.v1.SegmentId
-	9,   // 94: outrider.v1.Joined.void:type_name -> outrider.v1.Receipt
-	7,   // 95: outrider.v1.NewTerm.term:type_name -> outrider.v1.Term
-	8,   // 96: outrider.v1.NewTimeline.timeline:type_name -> outrider.v1.Timeline
-	1,   // 97: outrider.v1.End.error:type_name -> outrider.v1.Error
-	10,  // 98: outrider.v1.Fetch.segments:type_name -> outrider.v1.SegmentId
-	10,  // 99: outrider.v1.Fetched.segments:type_name -> outrider.v1.SegmentId
-	8,   // 100: outrider.v1.Receipts.timeline:type_name -> outrider.v1.Timeline
-	33,  // 101: outrider.v1.Grant.receipts:type_name -> outrider.v1.Receipts
-	33,  // 102: outrider.v1.Carried.receipts:type_name -> outrider.v1.Receipts
-	33,  // 103: outrider.v1.Credit.receipts:type_name -> outrider.v1.Receipts
-	9,   // 104: outrider.v1.Cancel.receipts:type_name -> outrider.v1.Receipt
-	42,  // 105: outrider.v1.SampleDone.counts:type_name -> outrider.v1.SampleCount
-	9,   // 106: outrider.v1.SampleCount.receipt:type_name -> outrider.v1.Receipt
-	45,  // 107: outrider.v1.Report.outcomes:type_name -> outrider.v1.Outcome
-	44,  // 108: outrider.v1.Report.successes:type_name -> outrider.v1.Successes
-	33,  // 109: outrider.v1.Successes.receipts:type_name -> outrider.v1.Receipts
-	9,   // 110: outrider.v1.Outcome.receipt:type_name -> outrider.v1.Receipt
-	11,  // 111: outrider.v1.Outcome.locator:type_name -> outrider.v1.Locator
-	46,  // 112: outrider.v1.Outcome.summary:type_name -> outrider.v1.Summary
-	1,   // 113: outrider.v1.Reported.errors:type_name -> outrider.v1.Error
-	8,   // 114: outrider.v1.Confirmed.timeline:type_name -> outrider.v1.Timeline
-	57,  // 115: outrider.v1.Take.alone:type_name -> outrider.v1.Alone
-	11,  // 116: outrider.v1.LeasedGroup.locator:type_name -> outrider.v1.Locator
-	46,  // 117: outrider.v1.LeasedGroup.summary:type_name -> outrider.v1.Summary
-	59,  // 118: outrider.v1.Lease.groups:type_name -> outrider.v1.LeasedGroup
-	12,  // 119: outrider.v1.Lease.endpoints:type_name -> outrider.v1.Endpoint
-	11,  // 120: outrider.v1.Shard.locators:type_name -> outrider.v1.Locator
-	61,  // 121: outrider.v1.Publish.shards:type_name -> outrider.v1.Shard
-	101, // 122: outrider.v1.Publish.roles:type_name -> outrider.v1.Publish.RolesEntry
-	8,   // 123: outrider.v1.Publication.timeline:type_name -> outrider.v1.Timeline
-	7,   // 124: outrider.v1.Publication.term:type_name -> outrider.v1.Term
-	61,  // 125: outrider.v1.Publication.shards:type_name -> outrider.v1.Shard
-	102, // 126: outrider.v1.Publication.roles:type_name -> outrider.v1.Publication.RolesEntry
-	12,  // 127: outrider.v1.Publication.endpoints:type_name -> outrider.v1.Endpoint
-	63,  // 128: outrider.v1.Admit.publication:type_name -> outrider.v1.Publication
-	10,  // 129: outrider.v1.Admitted.segments:type_name -> outrider.v1.SegmentId
-	11,  // 130: outrider.v1.Admitted.locators:type_name -> outrider.v1.Locator
-	64,  // 131: outrider.v1.Commit.admit:type_name -> outrider.v1.Admit
-	72,  // 132: outrider.v1.SetBase.log:type_name -> outrider.v1.Entry
-	72,  // 133: outrider.v1.Append.entry:type_name -> outrider.v1.Entry
-	82,  // 134: outrider.v1.Books.reserved:type_name -> outrider.v1.Count
-	82,  // 135: outrider.v1.Books.acknowledged:type_name -> outrider.v1.Count
-	103, // 136: outrider.v1.Books.discarded:type_name -> outrider.v1.Books.DiscardedEntry
-	82,  // 137: outrider.v1.Books.failed:type_name -> outrider.v1.Count
-	82,  // 138: outrider.v1.Books.live:type_name -> outrider.v1.Count
-	104, // 139: outrider.v1.Books.live_groups:type_name -> outrider.v1.Books.LiveGroupsEntry
-	83,  // 140: outrider.v1.Stats.books:type_name -> outrider.v1.Books
-	8,   // 141: outrider.v1.Stats.timeline:type_name -> outrider.v1.Timeline
-	7,   // 142: outrider.v1.Stats.term:type_name -> outrider.v1.Term
-	86,  // 143: outrider.v1.Stats.members:type_name -> outrider.v1.MemberStats
-	85,  // 144: outrider.v1.Stats.step:type_name -> outrider.v1.StepStats
-	84,  // 145: outrider.v1.Closed.stats:type_name -> outrider.v1.Stats
-	96,  // 146: outrider.v1.UpdateState.engines:type_name -> outrider.v1.EngineState
-	82,  // 147: outrider.v1.Books.DiscardedEntry.value:type_name -> outrider.v1.Count
-	0,   // 148: outrider.v1.Owner.Session:input_type -> outrider.v1.Frame
-	0,   // 149: outrider.v1.Owner.Session:output_type -> outrider.v1.Frame
-	149, // [149:150] is the sub-list for method output_type
-	148, // [148:149] is the sub-list for method input_type
-	148, // [148:148] is the sub-list for extension type_name
-	148, // [148:148] is the sub-list for extension extendee
-	0,   // [0:148] is the sub-list for field type_name
+	30,  // 14: outrider.v1.Frame.new_timeline:type_name -> outrider.v1.NewTimeline
+	31,  // 15: outrider.v1.Frame.end:type_name -> outrider.v1.End
+	32,  // 16: outrider.v1.Frame.fetch:type_name -> outrider.v1.Fetch
+	33,  // 17: outrider.v1.Frame.fetched:type_name -> outrider.v1.Fetched
+	35,  // 18: outrider.v1.Frame.grant:type_name -> outrider.v1.Grant
+	38,  // 19: outrider.v1.Frame.cancel:type_name -> outrider.v1.Cancel
+	42,  // 20: outrider.v1.Frame.sample_done:type_name -> outrider.v1.SampleDone
+	44,  // 21: outrider.v1.Frame.report:type_name -> outrider.v1.Report
+	48,  // 22: outrider.v1.Frame.reported:type_name -> outrider.v1.Reported
+	49,  // 23: outrider.v1.Frame.confirm:type_name -> outrider.v1.Confirm
+	50,  // 24: outrider.v1.Frame.confirmed:type_name -> outrider.v1.Confirmed
+	51,  // 25: outrider.v1.Frame.drain:type_name -> outrider.v1.Drain
+	52,  // 26: outrider.v1.Frame.release:type_name -> outrider.v1.Release
+	36,  // 27: outrider.v1.Frame.carried:type_name -> outrider.v1.Carried
+	37,  // 28: outrider.v1.Frame.credit:type_name -> outrider.v1.Credit
+	40,  // 29: outrider.v1.Frame.cancel_groups:type_name -> outrider.v1.CancelGroups
+	41,  // 30: outrider.v1.Frame.groups_cancelled:type_name -> outrider.v1.GroupsCancelled
+	39,  // 31: outrider.v1.Frame.set_slots:type_name -> outrider.v1.SetSlots
+	57,  // 32: outrider.v1.Frame.take:type_name -> outrider.v1.Take
+	59,  // 33: outrider.v1.Frame.cancel_take:type_name -> outrider.v1.CancelTake
+	61,  // 34: outrider.v1.Frame.lease:type_name -> outrider.v1.Lease
+	63,  // 35: outrider.v1.Frame.publish:type_name -> outrider.v1.Publish
+	64,  // 36: outrider.v1.Frame.publication:type_name -> outrider.v1.Publication
+	65,  // 37: outrider.v1.Frame.admit:type_name -> outrider.v1.Admit
+	66,  // 38: outrider.v1.Frame.admitted:type_name -> outrider.v1.Admitted
+	68,  // 39: outrider.v1.Frame.commit:type_name -> outrider.v1.Commit
+	69,  // 40: outrider.v1.Frame.rollback:type_name -> outrider.v1.Rollback
+	70,  // 41: outrider.v1.Frame.lease_status:type_name -> outrider.v1.LeaseStatus
+	71,  // 42: outrider.v1.Frame.settled:type_name -> outrider.v1.Settled
+	72,  // 43: outrider.v1.Frame.discard_groups:type_name -> outrider.v1.DiscardGroups
+	67,  // 44: outrider.v1.Frame.next:type_name -> outrider.v1.Next
+	53,  // 45: outrider.v1.Frame.push:type_name -> outrider.v1.Push
+	54,  // 46: outrider.v1.Frame.pushed:type_name -> outrider.v1.Pushed
+	55,  // 47: outrider.v1.Frame.end_stream:type_name -> outrider.v1.EndStream
+	56,  // 48: outrider.v1.Frame.let_go:type_name -> outrider.v1.LetGo
+	74,  // 49: outrider.v1.Frame.set_base:type_name -> outrider.v1.SetBase
+	75,  // 50: outrider.v1.Frame.append:type_name -> outrider.v1.Append
+	76,  // 51: outrider.v1.Frame.committed:type_name -> outrider.v1.Committed
+	29,  // 52: outrider.v1.Frame.restored:type_name -> outrider.v1.Restored
+	77,  // 53: outrider.v1.Frame.get_state:type_name -> outrider.v1.GetState
+	78,  // 54: outrider.v1.Frame.state_bytes:type_name -> outrider.v1.StateBytes
+	79,  // 55: outrider.v1.Frame.saved:type_name -> outrider.v1.Saved
+	80,  // 56: outrider.v1.Frame.rewind:type_name -> outrider.v1.Rewind
+	81,  // 57: outrider.v1.Frame.rewound:type_name -> outrider.v1.Rewound
+	82,  // 58: outrider.v1.Frame.get_stats:type_name -> outrider.v1.GetStats
+	85,  // 59: outrider.v1.Frame.stats:type_name -> outrider.v1.Stats
+	90,  // 60: outrider.v1.Frame.close:type_name -> outrider.v1.Close
+	91,  // 61: outrider.v1.Frame.closed:type_name -> outrider.v1.Closed
+	88,  // 62: outrider.v1.Frame.get_metrics:type_name -> outrider.v1.GetMetrics
+	89,  // 63: outrider.v1.Frame.metrics:type_name -> outrider.v1.Metrics
+	92,  // 64: outrider.v1.Frame.hold:type_name -> outrider.v1.Hold
+	93,  // 65: outrider.v1.Frame.hold_granted:type_name -> outrider.v1.HoldGranted
+	94,  // 66: outrider.v1.Frame.await_frontier:type_name -> outrider.v1.AwaitFrontier
+	95,  // 67: outrider.v1.Frame.release_hold:type_name -> outrider.v1.ReleaseHold
+	96,  // 68: outrider.v1.Frame.begin_update:type_name -> outrider.v1.BeginUpdate
+	98,  // 69: outrider.v1.Frame.update_state:type_name -> outrider.v1.UpdateState
+	99,  // 70: outrider.v1.Frame.get_update:type_name -> outrider.v1.GetUpdate
+	100, // 71: outrider.v1.Frame.record_update:type_name -> outrider.v1.RecordUpdate
+	101, // 72: outrider.v1.Frame.undo_update:type_name -> outrider.v1.UndoUpdate
+	7,   // 73: outrider.v1.Timeline.origin:type_name -> outrider.v1.Term
+	8,   // 74: outrider.v1.Receipt.timeline:type_name -> outrider.v1.Timeline
+	10,  // 75: outrider.v1.Locator.segment:type_name -> outrider.v1.SegmentId
+	13,  // 76: outrider.v1.Own.run:type_name -> outrider.v1.Run
+	15,  // 77: outrider.v1.Own.config:type_name -> outrider.v1.Config
+	17,  // 78: outrider.v1.Config.source:type_name -> outrider.v1.Source
+	16,  // 79: outrider.v1.Config.times:type_name -> outrider.v1.Times
+	13,  // 80: outrider.v1.Join.run:type_name -> outrider.v1.Run
+	20,  // 81: outrider.v1.Join.worker:type_name -> outrider.v1.WorkerRole
+	21,  // 82: outrider.v1.Join.trainer:type_name -> outrider.v1.TrainerRole
+	12,  // 83: outrider.v1.Join.endpoint:type_name -> outrider.v1.Endpoint
+	7,   // 84: outrider.v1.Join.known_term:type_name -> outrider.v1.Term
+	22,  // 85: outrider.v1.Join.inventory:type_name -> outrider.v1.Inventory
+	8,   // 86: outrider.v1.WorkerRole.confirmed_timeline:type_name -> outrider.v1.Timeline
+	73,  // 87: outrider.v1.TrainerRole.log:type_name -> outrider.v1.Entry
+	23,  // 88: outrider.v1.Inventory.held:type_name -> outrider.v1.Held
+	9,   // 89: outrider.v1.Held.receipt:type_name -> outrider.v1.Receipt
+	46,  // 90: outrider.v1.Held.outcome:type_name -> outrider.v1.Outcome
+	7,   // 91: outrider.v1.Joined.term:type_name -> outrider.v1.Term
+	8,   // 92: outrider.v1.Joined.timeline:type_name -> outrider.v1.Timeline
+	12,  // 93: outrider.v1.Joined.table:type_name -> outrider.v1.Endpoint
+	10,  // 94: outrider.v1.Joined.table_segment:type_name -> outrider.v1.SegmentId
+	9,   // 95: outrider.v1.Joined.void:type_name -> outrider.v1.Receipt
+	7,   // 96: outrider.v1.NewTerm.term:type_name -> outrider.v1.Term
+	8,   // 97: outrider.v1.NewTimeline.timeline:type_name -> outrider.v1.Timeline
+	1,   // 98: outrider.v1.End.error:type_name -> outrider.v1.Error
+	10,  // 99: outrider.v1.Fetch.segments:type_name -> outrider.v1.SegmentId
+	10,  // 100: outrider.v1.Fetched.segments:type_name -> outrider.v1.SegmentId
+	8,   // 101: outrider.v1.Receipts.timeline:type_name -> outrider.v1.Timeline
+	34,  // 102: outrider.v1.Grant.receipts:type_name -> outrider.v1.Receipts
+	34,  // 103: outrider.v1.Carried.receipts:type_name -> outrider.v1.Receipts
+	34,  // 104: outrider.v1.Credit.receipts:type_name -> outrider.v1.Receipts
+	9,   // 105: outrider.v1.Cancel.receipts:type_name -> outrider.v1.Receipt
+	43,  // 106: outrider.v1.SampleDone.counts:type_name -> outrider.v1.SampleCount
+	9,   // 107: outrider.v1.SampleCount.receipt:type_name -> outrider.v1.Receipt
+	46,  // 108: outrider.v1.Report.outcomes:type_name -> outrider.v1.Outcome
+	45,  // 109: outrider.v1.Report.successes:type_name -> outrider.v1.Successes
+	34,  // 110: outrider.v1.Successes.receipts:type_name -> outrider.v1.Receipts
+	9,   // 111: outrider.v1.Outcome.receipt:type_name -> outrider.v1.Receipt
+	11,  // 112: outrider.v1.Outcome.locator:type_name -> outrider.v1.Locator
+	47,  // 113: outrider.v1.Outcome.summary:type_name -> outrider.v1.Summary
+	1,   // 114: outrider.v1.Reported.errors:type_name -> outrider.v1.Error
+	8,   // 115: outrider.v1.Confirmed.timeline:type_name -> outrider.v1.Timeline
+	58,  // 116: outrider.v1.Take.alone:type_name -> outrider.v1.Alone
+	11,  // 117: outrider.v1.LeasedGroup.locator:type_name -> outrider.v1.Locator
+	47,  // 118: outrider.v1.LeasedGroup.summary:type_name -> outrider.v1.Summary
+	60,  // 119: outrider.v1.Lease.groups:type_name -> outrider.v1.LeasedGroup
+	12,  // 120: outrider.v1.Lease.endpoints:type_name -> outrider.v1.Endpoint
+	11,  // 121: outrider.v1.Shard.locators:type_name -> outrider.v1.Locator
+	62,  // 122: outrider.v1.Publish.shards:type_name -> outrider.v1.Shard
+	102, // 123: outrider.v1.Publish.roles:type_name -> outrider.v1.Publish.RolesEntry
+	8,   // 124: outrider.v1.Publication.timeline:type_name -> outrider.v1.Timeline
+	7,   // 125: outrider.v1.Publication.term:type_name -> outrider.v1.Term
+	62,  // 126: outrider.v1.Publication.shards:type_name -> outrider.v1.Shard
+	103, // 127: outrider.v1.Publication.roles:type_name -> outrider.v1.Publication.RolesEntry
+	12,  // 128: outrider.v1.Publication.endpoints:type_name -> outrider.v1.Endpoint
+	64,  // 129: outrider.v1.Admit.publication:type_name -> outrider.v1.Publication
+	10,  // 130: outrider.v1.Admitted.segments:type_name -> outrider.v1.SegmentId
+	11,  // 131: outrider.v1.Admitted.locators:type_name -> outrider.v1.Locator
+	65,  // 132: outrider.v1.Commit.admit:type_name -> outrider.v1.Admit
+	73,  // 133: outrider.v1.SetBase.log:type_name -> outrider.v1.Entry
+	73,  // 134: outrider.v1.Append.entry:type_name -> outrider.v1.Entry
+	83,  // 135: outrider.v1.Books.reserved:type_name -> outrider.v1.Count
+	83,  // 136: outrider.v1.Books.acknowledged:type_name -> outrider.v1.Count
+	104, // 137: outrider.v1.Books.discarded:type_name -> outrider.v1.Books.DiscardedEntry
+	83,  // 138: outrider.v1.Books.failed:type_name -> outrider.v1.Count
+	83,  // 139: outrider.v1.Books.live:type_name -> outrider.v1.Count
+	105, // 140: outrider.v1.Books.live_groups:type_name -> outrider.v1.Books.LiveGroupsEntry
+	84,  // 141: outrider.v1.Stats.books:type_name -> outrider.v1.Books
+	8,   // 142: outrider.v1.Stats.timeline:type_name -> outrider.v1.Timeline
+	7,   // 143: outrider.v1.Stats.term:type_name -> outrider.v1.Term
+	87,  // 144: outrider.v1.Stats.members:type_name -> outrider.v1.MemberStats
+	86,  // 145: outrider.v1.Stats.step:type_name -> outrider.v1.StepStats
+	85,  // 146: outrider.v1.Closed.stats:type_name -> outrider.v1.Stats
+	97,  // 147: outrider.v1.UpdateState.engines:type_name -> outrider.v1.EngineState
+	83,  // 148: outrider.v1.Books.DiscardedEntry.value:type_name -> outrider.v1.Count
+	0,   // 149: outrider.v1.Owner.Session:input_type -> outrider.v1.Frame
+	0,   // 150: outrider.v1.Owner.Session:output_type -> outrider.v1.Frame
+	150, // [150:151] is the sub-list for method output_type
+	149, // [149:150] is the sub-list for method input_type
+	149, // [149:149] is the sub-list for extension type_name
+	149, // [149:149] is the sub-list for extension extendee
+	0,   // [0:149] is the sub-list for field type_name
 }
 
 func init() { file_outrider_proto_init() }
@@ -8743,6 +8829,7 @@ func file_outrider_proto_init() {
 		(*Frame_SetBase)(nil),
 		(*Frame_Append)(nil),
 		(*Frame_Committed)(nil),
+		(*Frame_Restored)(nil),
 		(*Frame_GetState)(nil),
 		(*Frame_StateBytes)(nil),
 		(*Frame_Saved)(nil),
@@ -8770,7 +8857,7 @@ func file_outrider_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_outrider_proto_rawDesc), len(file_outrider_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   105,
+			NumMessages:   106,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

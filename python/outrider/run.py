@@ -147,8 +147,8 @@ class Run:
             version: Number of the new weights, above the announced one.
             send: `send(version, members)` moves the weights to the engines `members`; each engine then calls `confirm`.
                 An exception is kept as a cause and the engines that confirmed go on.
-            restore: `restore(version)` puts the trainer back to the last version. Given: a failure takes weights and ledger
-                back together and raises. Not given: the run goes forward with the engines that confirmed.
+            restore: `restore(version)` puts the trainer back to the last version, and has it say so (`Trainer.restored`).
+                Given: a failure takes weights and ledger back together and raises. Not given: the run goes forward with the engines that confirmed.
             mode: "drain": wait until what runs has ended, then send; "in_flight": send while it runs.
             resend: Times that `send` is called again for engines that have not confirmed.
 
@@ -228,6 +228,8 @@ class Run:
 
     def rewind(self, rollout: int) -> Rewound:
         """Goes back: acknowledgements and discards after `rollout` replay, open leases roll back, later versions are void.
+
+        The trainer's weights go back by your own hand; each rank that had trained more says so by `Trainer.restored`.
 
         Args:
             rollout: Last rollout to keep; −1: none.

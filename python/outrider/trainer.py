@@ -89,7 +89,8 @@ class Trainer:
             TimeoutError: Not enough groups were complete in time; none is lost.
             ConfigError: The cohort has more ranks: a controller takes and publishes, ranks admit.
             EndOfRun: The source is exhausted and everything has settled.
-            Refused: The rollout was committed before; rewind, or ask for the next one.
+            Refused: The rollout was committed before; rewind, or ask for the next one. Or the run went back and this rank
+                has not said that its weights did: see `restored`.
         """
         return blocking(self._next(rollout, timeout))
 
@@ -113,7 +114,8 @@ class Trainer:
 
         Raises:
             ConfigError: No such shard.
-            Refused: The publication is void, of another cohort, or not this rank's; or this is the last rank of its role
+            Refused: The publication is void, of another cohort, or not this rank's; the run went back and this rank has not
+                said that its weights did (see `restored`); or this is the last rank of its role
                 and the role would not read every shard, or one more often than another.
             DataError: The data is not what the publication says.
         """
@@ -122,6 +124,27 @@ class Trainer:
     async def admit_async(self, publication: Publication, shard: int | Sequence[int] | None = None) -> Batch:
         """`admit`, awaited."""
         return await awaiting(self._admit(publication, shard))
+
+    def restored(self, rollout: int) -> None:
+        """Says that this process's parameters contain everything up to a rollout again, and nothing after it.
+
+        After a rewind, or an update that was undone, a rank that had trained what is undone admits nothing before it has said so: it may
+        still hold newer weights. Call it where the parameters are put back, before or after the run goes back.
+
+        Args:
+            rollout: Last rollout in the parameters; −1: none.
+
+        Raises:
+            Refused: That rollout is not committed, or a commit is on its way: say it again when that is decided.
+        """
+        blocking(self._restored(rollout))
+
+    async def restored_async(self, rollout: int) -> None:
+        """`restored`, awaited."""
+        await awaiting(self._restored(rollout))
+
+    def _restored(self, rollout: int) -> Steps[None]:
+        yield Wait(self._member.ask(restored=wire.Restored(rollout=count("rollout", rollout, -1))))
 
     def close(self) -> None:
         """Leaves the run. Batches and views stay valid. Idempotent."""

@@ -103,3 +103,33 @@ def test_S12_14_a_take_says_that_no_engine_has_the_weights(own):
         assert run.stats().waits_for == ""  # nobody waits any more
         run.rebroadcast(lambda version, members: worker.confirm(version))
         run.take(1).rollback("seen")
+
+
+def test_S8_16_a_rank_trains_nothing_before_it_says_that_its_weights_went_back(own):
+    run = own()
+    with engine(run), outrider.Trainer(run) as trainer:
+        for rollout in range(3):
+            trainer.next(rollout)
+        run.rewind(0)
+        with pytest.raises(
+            outrider.Refused, match=r"went back to rollout 0, and trainer\[0\] has not said so .*restored\(0\)"
+        ):
+            trainer.next(1)
+        with run.take(1) as lease:
+            with pytest.raises(outrider.Refused, match=r"call its Trainer.restored\(0\)"):
+                trainer.admit(lease.publish())
+            lease.rollback("seen")
+        with pytest.raises(outrider.Refused, match="weights are of rollout 2, the run is at 0"):
+            trainer.restored(2)
+        trainer.restored(0)
+        trainer.next(1)
+        # The weights first, then the run.
+        trainer.restored(0)
+        with pytest.raises(
+            outrider.Refused, match="has gone back to rollout 0 and the run is at 1; rewind the run to 0"
+        ):
+            trainer.next(2)
+        run.rewind(0)
+        trainer.next(1)
+        with pytest.raises(outrider.ConfigError, match="rollout"):
+            trainer.restored(-2)

@@ -460,8 +460,12 @@ def test_S8_16_a_failed_update_takes_weights_and_ledger_back(own):
                 raise ConnectionError("half-way")
             worker.confirm(version)
 
+        def restore(version):
+            done.append(("restore", version))
+            trainer.restored(0)
+
         with pytest.raises(outrider.UpdateFailed, match="half-way"):
-            run.update_weights(2, send, restore=lambda version: done.append(("restore", version)), resend=0)
+            run.update_weights(2, send, restore=restore, resend=0)
         assert done == [("send", 2), ("restore", 1), ("send", 1)]
         stats = run.stats()
         assert (stats.announced_version, stats.next_rollout, stats.rewinds) == (1, 1, 1)
@@ -508,6 +512,7 @@ def test_S12_02_a_rewind_replays_what_came_after(own):
         second = [g.group for g in trainer.next(1).groups()]
         rewound = run.rewind(0)
         assert (rewound.rollout, rewound.groups) == (0, 2)
+        trainer.restored(0)
         again = []
         with contextlib.suppress(outrider.EndOfRun):
             for rollout in range(1, 5):

@@ -148,6 +148,12 @@ func (r *Runner) told(from *scheduler.Scheduler, e scheduler.Effect) string {
 		}
 		return "term " + r.short(e.Term.String())
 	case scheduler.NewTimeline:
+		for _, p := range r.procs {
+			if p.member.Trainer != nil && p.on == from {
+				p.unsaid = p.unsaid || p.at > e.LastRollout
+				r.saysAgain(p)
+			}
+		}
 		return fmt.Sprintf("timeline %s version %d last rollout %d", r.timeline(e.Timeline), e.Version, e.LastRollout)
 	case scheduler.Announced:
 		return fmt.Sprintf("announced version %d", e.Version)

@@ -170,9 +170,15 @@ func (r *Runner) backTo(t scheduler.Ticket, rollout int64) {
 		return
 	}
 	for _, p := range r.procs {
-		p.at = min(p.at, rollout)
-		p.lineage = slices.DeleteFunc(p.lineage, func(s step) bool { return s.rollout > rollout })
+		p.back(rollout)
+		r.saysAgain(p)
 	}
+}
+
+// back takes what a rank has trained after a rollout out of its weights.
+func (p *process) back(rollout int64) {
+	p.at = min(p.at, rollout)
+	p.lineage = slices.DeleteFunc(p.lineage, func(s step) bool { return s.rollout > rollout })
 }
 
 // committed is the owner's word to the ranks that admitted. A slow one's job steps when its commit is answered.

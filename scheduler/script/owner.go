@@ -152,7 +152,7 @@ func (r *Runner) cmdSaved(a *args) { r.result(r.owner.Saved(number(a.word("a rol
 
 func (r *Runner) cmdRewind(a *args) {
 	t := r.calls(r.by(a))
-	r.backs[t] = true
+	r.backs[t] = !a.flag("alone")
 	r.owner.Rewind(t, number(a.word("a rollout")))
 }
 

@@ -40,6 +40,7 @@ type process struct {
 	log     []scheduler.Entry
 	lineage []step
 	at      int64 // last rollout that its weights contain
+	unsaid  bool  // the run went back below that, and it has not said what it contains since
 }
 
 // step is one rollout in a trainer's weights.
@@ -87,7 +88,7 @@ func (r *Runner) attach(p *process, lookedUp bool) {
 		w.Inventory = slices.Clone(p.held)
 	}
 	if t := m.Trainer; t != nil {
-		t.StateAt, t.Base, t.Log = p.at, p.base, slices.Clone(p.log)
+		t.StateAt, t.Base, t.Log, t.Unsaid = p.at, p.base, slices.Clone(p.log), p.unsaid
 		p.queue = nil
 	}
 	p.connections++
@@ -102,6 +103,7 @@ func (r *Runner) attach(p *process, lookedUp bool) {
 		return
 	}
 	p.member.KnownTerm = w.Term
+	r.saysAgain(p)
 	for _, v := range w.Void {
 		// A finished one is released; one that runs is stopped, and its end reported all the same.
 		p.stop[v.Execution] = true
@@ -189,7 +191,7 @@ func (r *Runner) cmdSidecar(a *args) {
 	p := r.find(a.word("a process"))
 	r.detach(p, "sidecar killed")
 	r.made++
-	p.on, p.inbox, p.queue, p.words, p.base, p.log = nil, nil, nil, nil, nil, nil
+	p.on, p.inbox, p.queue, p.words, p.base, p.log, p.unsaid = nil, nil, nil, nil, nil, nil, false
 	p.member.Session = leases.Session(processSessions + r.made)
 	r.sessions[p.member.Session], r.bySessions[p.member.Session] = p.name, p
 	if p.member.Worker != nil {

@@ -129,7 +129,7 @@ func init() {
 		"push": (*Runner).cmdPush, "end-stream": (*Runner).cmdEndStream,
 		"take": (*Runner).cmdTake, "cancel-take": (*Runner).cmdCancelTake, "publish": (*Runner).cmdPublish,
 		"admit": (*Runner).cmdAdmit, "commit": (*Runner).cmdCommit, "rollback": (*Runner).cmdRollback,
-		"status": (*Runner).cmdStatus, "discard-groups": (*Runner).cmdDiscardGroups, "appended": (*Runner).cmdAppended,
+		"status": (*Runner).cmdStatus, "discard-groups": (*Runner).cmdDiscardGroups, "appended": (*Runner).cmdAppended, "restored": (*Runner).cmdRestored,
 		"train": (*Runner).cmdTrain, "weights": (*Runner).cmdWeights,
 		"hold": (*Runner).cmdHold, "frontier": (*Runner).cmdFrontier, "cancel-frontier": (*Runner).cmdCancelFrontier,
 		"release": (*Runner).cmdRelease, "update": (*Runner).cmdUpdate, "rebroadcast": (*Runner).cmdRebroadcast,

@@ -95,6 +95,26 @@ func (r *Runner) admits(p *process, admission uint64) {
 	}
 }
 
+// saysAgain says what a rank's weights contain once the run has gone back; refused as long as they are newer.
+func (r *Runner) saysAgain(p *process) {
+	if p.unsaid && p.on != nil {
+		_, err := p.on.Restored(p.member.Session, p.at)
+		p.unsaid = err != nil
+	}
+}
+
+// cmdRestored puts a rank's weights back, and says so.
+func (r *Runner) cmdRestored(a *args) {
+	p := r.find(a.word("a trainer"))
+	to := number(a.word("a rollout"))
+	behind, err := r.owner.Restored(p.member.Session, to)
+	if err == nil {
+		p.back(to)
+		p.unsaid = behind
+	}
+	r.result(err, "%s is at rollout %d, the run at %d", p.name, to, r.owner.Stats().NextRollout-1)
+}
+
 // proof is a trainer's word that it holds what was published.
 func (r *Runner) proof(p *process, admission uint64) scheduler.AdmitRequest {
 	req := scheduler.AdmitRequest{Admission: admission, Digest: r.pubs[admission].Digest, Session: p.member.Session}

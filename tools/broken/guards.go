@@ -35,6 +35,8 @@ var guards = []guard{
 	{"lease: its holder's end rolls it back", "scheduler/members.go", "if lease.Holder == m.session && lease.State() != leases.LeaseCommitting {", "if false {"},
 	{"lease: lost data revokes it", "scheduler/workers.go", "if lease := g.Lease(); !admittedByAll(lease) {", "if lease := g.Lease(); false {"},
 	{"rewind: to older weights", "scheduler/cohort.go", "	if at < last {\n		if s.cfg", "	if false {\n		if s.cfg"},
+	{"rewind: a rank says that its weights went back", "scheduler/rewind.go", "m.unsaid = m.unsaid || m.stateAt > r", "m.unsaid = false"},
+	{"rewind: a rank that went back waits for the run", "scheduler/restored.go", "case m.stateAt < last:", "case false:"},
 	{"rewind: ranks agree on their weights", "scheduler/cohort.go", "if first := all[0]; m.stateAt != first.stateAt {", "if first := all[0]; false {"},
 	{"rewind: only what older weights made is carried over", "scheduler/carry.go", "out[g.ID()] = newest <= version", "out[g.ID()] = true || newest <= version"},
 	{"rewind: not below what was saved", "leases/rewind.go", "case rollout < l.base.rollout:", "case false:"},

@@ -128,6 +128,7 @@ class Job:
         if not self.settings.owned:
             return max(step, last + 1)  # what the weights have lost stays lost
         if step > last + 1:
+            ray.get(self.trainer.say.remote())  # a step whose commit was answered was not taken
             self.run.rewind(last)
         return last + 1
 

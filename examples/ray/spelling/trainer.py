@@ -74,6 +74,11 @@ class Trainer:
         """Undoes the last step."""
         self.last, self.state = self.before
         self.lineage.restored(self.last, grpo.digest(self.state.params))
+        self.say()
+
+    def say(self) -> None:
+        """Tells the run which rollout the weights contain last: it or they have gone back."""
+        self.trainer.restored(self.last)
 
     def history(self) -> str:
         return (self.directory / "lineage.jsonl").read_text()
