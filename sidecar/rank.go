@@ -63,7 +63,9 @@ func (r *rankLog) rewound(last int64) {
 	r.unsaid = r.stateAt > last || r.unsaid && r.stateAt < last
 }
 
-func (r *rankLog) restored(said *wire.Restored) { r.stateAt, r.unsaid = said.GetRollout(), said.GetUnsaid() }
+func (r *rankLog) restored(said *wire.Restored) {
+	r.stateAt, r.unsaid = said.GetRollout(), said.GetUnsaid()
+}
 
 // restored tells the owner what the process says of its weights, and keeps it for the owner's next life.
 func (m *member) restored(frame *wire.Frame) {
