@@ -1,8 +1,9 @@
 package leases
 
-import "slices"
-
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // NextIndex is the index of the next log entry.
 func (l *Ledger) NextIndex() uint64 { return l.nextIndex }
@@ -38,6 +39,27 @@ func (l *Ledger) Contained(base []byte, log []Entry) (int64, error) {
 		return 0, l.goneOn(c.rollout)
 	}
 	return t.base.rollout, nil
+}
+
+// Holds says whether the state that a checkpoint carries is one of this run as it went: its rollout was committed in that
+// state's timeline. One that was undone, or that another life of the job has gone beyond, is not, whatever its number.
+// Errors: ErrState (also damaged).
+func (l *Ledger) Holds(state []byte) error {
+	c, err := decodeState(state)
+	if err != nil {
+		return err
+	}
+	if c.rollout < max(l.base.rollout, 0) || c.rollout > l.last {
+		return nil // weighed by its number alone
+	}
+	here, err := l.at(c.rollout)
+	if err != nil {
+		return err
+	}
+	if c.timeline != here.timeline {
+		return fmt.Errorf("%w: the state is of rollout %d in timeline %s, which was undone: here that rollout is of timeline %s; load a checkpoint of this run from before they parted", ErrState, c.rollout, c.timeline, here.timeline)
+	}
+	return nil
 }
 
 // inForce reports whether a commit that was seen at an index (or in a base up to it) is in force here.

@@ -135,6 +135,11 @@ func (s *Scheduler) weigh(rank leases.Rank, role *TrainerRole) error {
 		s.ledger.SkipTo(role.StateAt)
 		return nil
 	}
+	if role.State != nil {
+		if err := s.ledger.Holds(role.State); err != nil {
+			return fmt.Errorf("%s: %w", rank, err)
+		}
+	}
 	switch {
 	case role.StateAt > max(last, s.doubted(rank)):
 		return fmt.Errorf("%w: %s has weights of rollout %d, the last committed one is %d: they are from another run or a later state; start the run with the state of that checkpoint", leases.ErrState, rank, role.StateAt, last)
@@ -275,6 +280,11 @@ func (s *Scheduler) learned() error {
 				return fmt.Errorf("%s: %w", m.rank(), err)
 			}
 			m.stateAt = at
+		}
+		if m.trainer.State != nil && !s.cfg.Unowned {
+			if err := s.ledger.Holds(m.trainer.State); err != nil {
+				return fmt.Errorf("%s: %w", m.rank(), err)
+			}
 		}
 		if last := s.ledger.LastRollout(); m.stateAt > last && !s.cfg.Unowned {
 			return fmt.Errorf("%w: %s has weights of rollout %d, the ledger that was found ends at %d; pass state= of that checkpoint, or start fresh with state_at=-1", leases.ErrState, m.rank(), m.stateAt, last)

@@ -35,10 +35,11 @@ class Trainer:
         state_at: Last rollout that this process's parameters contain; −1: none yet. Below the last commit, the run rewinds
             to it as soon as all ranks of the cohort have said so.
         state: What `run.state(state_at)` gave when that checkpoint was written; needed when the owner and every trainer were
-            lost together, harmless otherwise.
+            lost together. Give it whenever there is one: weights of a rollout that was undone since are told by it.
 
     Raises:
         ConfigError: An argument of the wrong kind.
+        ConfigError: `state` is damaged, or of a rollout that was undone since: these weights are not this run's.
         Refused: `state_at` lies above what the ledger knows (weights of another run), or below it with policy.rewind="refuse".
         StartError: The sidecar did not come up.
     """

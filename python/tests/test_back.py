@@ -133,3 +133,22 @@ def test_S8_16_a_rank_trains_nothing_before_it_says_that_its_weights_went_back(o
         trainer.next(1)
         with pytest.raises(outrider.ConfigError, match="rollout"):
             trainer.restored(-2)
+
+
+def test_S12_04_the_checkpoint_of_a_rollout_that_was_undone_is_refused(own):
+    run = own()
+    with engine(run):
+        with outrider.Trainer(run) as trainer:
+            trainer.next(0)
+            trainer.next(1)
+            undone = run.state(1)
+            trainer.restored(0)
+            run.rewind(0)
+            for rollout in (1, 2):
+                trainer.next(rollout)
+            state = run.state(1)
+        with pytest.raises(outrider.ConfigError, match=r"the state is of rollout 1 in timeline 1@.* which was undone"):
+            outrider.Trainer(run, state_at=1, state=undone)
+        assert run.next_rollout == 3
+        with outrider.Trainer(run, state_at=1, state=state) as trainer:
+            trainer.next(2)

@@ -41,6 +41,7 @@ var guards = []guard{
 	{"rewind: only what older weights made is carried over", "scheduler/carry.go", "out[g.ID()] = newest <= version", "out[g.ID()] = true || newest <= version"},
 	{"rewind: not below what was saved", "leases/rewind.go", "case rollout < l.base.rollout:", "case false:"},
 	{"weights: not from another run", "scheduler/cohort.go", "case role.StateAt > max(last, s.doubted(rank)):", "case false:"},
+	{"weights: not of a branch that was undone", "leases/witness.go", "if c.timeline != here.timeline {", "if false {"},
 	{"cohort: not of a former generation", "scheduler/cohort.go", "if role.Generation < s.cohort.generation {", "if false {"},
 	{"bound executing: met", "scheduler/dispatch.go", "} else if s.running.samples-s.running.stuck+gs > s.limits.Executing || s.ledger", "} else if gs < 0 || s.ledger"},
 	{"bound executing: reopens when work is proven over", "scheduler/running.go", "		e.group, e.cancelled = nil, true\n", "		e.group, e.cancelled = nil, true\n		s.uncharge(e, 0)\n"},
