@@ -3,9 +3,10 @@
 import contextlib
 import multiprocessing
 import pickle
+from pathlib import Path
 
 import pytest
-from test_life import engine
+from test_life import engine, sample
 
 import outrider
 
@@ -19,11 +20,26 @@ def serve(run, pipe, options):
         pipe.send(None)
         while True:
             publication, shard = pipe.recv()
+            if publication is None:
+                pipe.send(mapped())
+                continue
             try:
                 held = trainer.admit(publication, shard)
                 pipe.send([(g.group, g.attempt, g.tokens.tolist()) for g in held.groups()])
             except outrider.Error as error:
                 pipe.send(error)
+
+
+def mapped():
+    """Inodes of the segments that this process has mapped."""
+    return {line.split()[4] for line in Path("/proc/self/maps").read_text().splitlines() if "memfd:outrider" in line}
+
+
+def generate(run):
+    """An engine's process: completes whatever it gets."""
+    with outrider.Worker(run, slots=8) as worker:
+        for work in worker.groups():
+            work.complete([sample(work.prompt(slot)) for slot in range(worker.group_size)])
 
 
 class Rank:
@@ -44,6 +60,10 @@ class Rank:
     def admit(self, publication, shard=None):
         """(group, attempt, tokens) of what it holds then."""
         self.pipe.send((publication, shard))
+        return self.answer()
+
+    def mapped(self):
+        self.pipe.send((None, None))
         return self.answer()
 
     def kill(self):
@@ -154,6 +174,64 @@ def test_S6_05_S6_11_a_rank_that_was_replaced_is_named_and_the_lease_is_publishe
         groups = [one.admit(publication) for one in (first, second, critic)]
         lease.commit()
         assert groups[0] + groups[1] == groups[2]
+
+
+def test_S6_12_ranks_of_one_host_map_one_shard_once(own, cohort):
+    run = own(count=4)
+    with engine(run):
+        first, second, critic = cohort(run)
+        with run.take(0) as lease:
+            publication = lease.publish(roles=ROLES)
+            rows = [one.admit(publication) for one in (first, second, critic)]
+            lease.commit()
+        assert rows[0] == rows[1] == rows[2]
+        assert first.mapped() == second.mapped() == critic.mapped() != set()
+
+
+def test_S6_09_a_publication_that_is_not_what_was_published_is_refused(own):
+    run = own()
+    with engine(run), outrider.Trainer(run) as trainer, run.take(0) as lease:
+        publication = lease.publish()
+
+        def cut(message):
+            message.shards[0].locators[0].rows -= 1
+
+        def swap(message):
+            a, b = message.shards[0].locators
+            a.first_row, b.first_row = b.first_row + 1, a.first_row + 1
+
+        def sign(message):
+            message.digest = bytes(32)
+
+        for change in (cut, swap, sign):
+            changed = pickle.loads(pickle.dumps(publication))
+            change(changed.message)
+            with pytest.raises(
+                outrider.Refused, match=f"publication of admission {lease.admission} was changed on the way"
+            ):
+                trainer.admit(changed)
+        trainer.admit(publication)
+        lease.commit()
+
+
+def test_S5_14_data_lost_before_every_rank_admitted_revokes_the_lease(own):
+    run = own(count=4)
+    process = SPAWN.Process(target=generate, args=(run,))
+    process.start()
+    with outrider.Trainer(run) as trainer:
+        lease = run.take(0)
+        publication = lease.publish()
+        process.kill()
+        process.join()
+        while run.stats().workers:
+            pass
+        with pytest.raises(outrider.Refused, match="take the rollout again"):
+            trainer.admit(publication)
+        lost = r"data of group 0 was lost with worker .* on host .*; take the rollout again"
+        with pytest.raises(outrider.Refused, match=lost):
+            lease.commit()
+        with engine(run):
+            assert [(g.group, g.attempt) for g in run.take(0).groups] == [(0, 2), (1, 2)]
 
 
 async def test_L_11_several_ranks_awaited(own):
