@@ -11,7 +11,6 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
@@ -47,10 +46,10 @@ type OwnerServer struct {
 
 // NewOwnerServer makes a server that calls accept, in a goroutine of its own, for each stream that brings the run's token; the
 // stream ends when accept returns.
-func NewOwnerServer(token string, accept func(ctx context.Context, session Session) error) *OwnerServer {
-	o := &OwnerServer{token: token, accept: accept}
+func NewOwnerServer(access Access, accept func(ctx context.Context, session Session) error) *OwnerServer {
+	o := &OwnerServer{token: access.Token, accept: accept}
 	o.server = grpc.NewServer(
-		grpc.MaxRecvMsgSize(maxMessage),
+		grpc.Creds(access.Serve), grpc.MaxRecvMsgSize(maxMessage),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveTime, Timeout: keepaliveTimeout}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveTime / 2, PermitWithoutStream: true}),
 	)
@@ -92,14 +91,14 @@ type Owner struct {
 }
 
 // DialOwner opens a session: over the owner's socket when it is on this host, else a gRPC stream. It fails at once when nobody
-// listens at the address. The first frame is to be a Join.
-func DialOwner(ctx context.Context, address, token string) (*Owner, error) {
+// listens at the address, or whoever does cannot be trusted (Untrusted). The first frame is to be a Join.
+func DialOwner(ctx context.Context, address string, access Access) (*Owner, error) {
 	if owner := dialLocal(ctx, address); owner != nil {
 		return owner, nil
 	}
 	address, _, _ = strings.Cut(address, "@")
 	conn, err := grpc.NewClient("passthrough:///"+address,
-		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithTransportCredentials(access.Dial),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage)),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepaliveTime, Timeout: keepaliveTimeout}),
 		grpc.WithNoProxy(),
@@ -107,7 +106,7 @@ func DialOwner(ctx context.Context, address, token string) (*Owner, error) {
 	if err != nil {
 		return nil, fmt.Errorf("bridge: owner at %s: %w", address, err)
 	}
-	ctx, cancel := context.WithCancel(metadata.AppendToOutgoingContext(ctx, tokenHeader, token))
+	ctx, cancel := context.WithCancel(metadata.AppendToOutgoingContext(ctx, tokenHeader, access.Token))
 	stream, err := wire.NewOwnerClient(conn).Session(ctx)
 	if err != nil {
 		cancel()

@@ -16,12 +16,20 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// access is that of a run without certificates.
+func access(t *testing.T, token string) Access {
+	t.Helper()
+	a, err := NewAccess(&wire.Run{Token: token})
+	require.NoError(t, err)
+	return a
+}
+
 // serve starts an owner's endpoint; the address that it returns offers both ways.
 func serve(t *testing.T, accept func(context.Context, Session) error) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	server := NewOwnerServer("secret", accept)
+	server := NewOwnerServer(access(t, "secret"), accept)
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(listener) }()
 	t.Cleanup(func() {
@@ -60,7 +68,7 @@ func TestSessionCarriesFramesBothWays(t *testing.T) {
 			}
 		}
 	}, func(t *testing.T, address string) {
-		owner, err := DialOwner(context.Background(), address, "secret")
+		owner, err := DialOwner(context.Background(), address, access(t, "secret"))
 		require.NoError(t, err)
 		defer owner.Close()
 		large := strings.Repeat("x", maxDatagram) // above what one datagram carries
@@ -89,7 +97,7 @@ func TestSessionEndsAtBothEnds(t *testing.T) {
 		return nil
 	}, func(t *testing.T, address string) {
 		ctx, cancel := context.WithCancel(context.Background())
-		owner, err := DialOwner(ctx, address, "secret")
+		owner, err := DialOwner(ctx, address, access(t, "secret"))
 		require.NoError(t, err)
 		defer owner.Close()
 		require.NoError(t, owner.Send(&wire.Frame{Body: &wire.Frame_Join{Join: &wire.Join{Run: &wire.Run{Token: "secret"}}}}))
@@ -107,7 +115,7 @@ func TestSessionWithoutTheRunsTokenIsRefused(t *testing.T) {
 		t.Error("a session without the token was accepted")
 		return nil
 	}, func(t *testing.T, address string) {
-		owner, err := DialOwner(context.Background(), address, "guess")
+		owner, err := DialOwner(context.Background(), address, access(t, "guess"))
 		require.NoError(t, err)
 		defer owner.Close()
 		// Over gRPC the answer may be there before the question.

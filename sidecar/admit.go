@@ -104,7 +104,7 @@ func (m *member) hold(admit *wire.Admit, shard *wire.Shard, then func(ids []*wir
 // fetching gets a shard outside the loop; then runs in the loop and owns the descriptors.
 func (m *member) fetching(publication *wire.Publication, shard *wire.Shard, then func(ids []*wire.SegmentId, fds []int, err error)) {
 	go func() {
-		ids, fds, err := m.p.fetchShard(m.join.GetRun().GetToken(), publication, shard)
+		ids, fds, err := m.p.fetchShard(m.access, publication, shard)
 		if !m.p.loop.post(func() { then(ids, fds, err) }) {
 			bridge.CloseDescriptors(fds)
 		}
@@ -125,7 +125,7 @@ func (m *member) deliver(frame *wire.Frame, publication *wire.Publication, shard
 }
 
 // fetchShard gets each segment of a shard once and checks it. The descriptors, in the order of the ids, are the caller's.
-func (p *Process) fetchShard(token string, publication *wire.Publication, shard *wire.Shard) ([]*wire.SegmentId, []int, error) {
+func (p *Process) fetchShard(access bridge.Access, publication *wire.Publication, shard *wire.Shard) ([]*wire.SegmentId, []int, error) {
 	endpoints := map[uint64]*wire.Endpoint{}
 	for _, endpoint := range publication.GetEndpoints() {
 		endpoints[endpoint.GetSession()] = endpoint
@@ -152,7 +152,7 @@ func (p *Process) fetchShard(token string, publication *wire.Publication, shard 
 			return nil, nil, bridge.NewError(bridge.Revoked, fmt.Sprintf(
 				"outrider: session %016x, which held data of rollout %d, is gone; take the rollout again", holder, publication.GetRollout()))
 		}
-		got, err := p.fetch(token, endpoints[holder], wanted[holder], publication.GetRollout())
+		got, err := p.fetch(access, endpoints[holder], wanted[holder], publication.GetRollout())
 		if err == nil {
 			ids, fds = append(ids, wanted[holder]...), append(fds, got...)
 			err = checkSegments(got)

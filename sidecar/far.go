@@ -31,10 +31,11 @@ const (
 
 // flights answers sidecars of other hosts, and stock Flight clients, about this process's segments.
 type flights struct {
-	log    hclog.Logger
-	server *flight.Server
+	log  hclog.Logger
+	find flight.Find
 
-	mu        sync.Mutex        // guards addresses
+	mu        sync.Mutex // guards below
+	server    *flight.Server
 	addresses map[string]string // host:port by IP
 }
 
@@ -43,12 +44,12 @@ func newFlights(log hclog.Logger, held *segments) *flights {
 		found, err := held.find(token, ticket)
 		return found, bridge.ToStatus(err)
 	}
-	return &flights{log: log, server: flight.NewServer(find), addresses: map[string]string{}}
+	return &flights{log: log, find: find, addresses: map[string]string{}}
 }
 
-// address is where this process answers on an IP of its own; it listens there from the first call on. Empty: it cannot, and then
-// other hosts cannot fetch.
-func (f *flights) address(ip string) string {
+// address is where this process answers on an IP of its own; it listens there from the first call on, as a process of the run that the
+// first call is for: a process has a part in one. Empty: it cannot, and then other hosts cannot fetch.
+func (f *flights) address(ip string, access bridge.Access) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if ip == "" || f.addresses[ip] != "" {
@@ -59,16 +60,26 @@ func (f *flights) address(ip string) string {
 		f.log.Warn("no Flight endpoint: other hosts cannot read what is made here", "ip", ip, "error", err)
 		return ""
 	}
+	if f.server == nil {
+		f.server = flight.NewServer(access.Serve, f.find)
+	}
 	f.addresses[ip] = listener.Addr().String()
+	server := f.server
 	go func() {
-		if err := f.server.Serve(listener); err != nil {
+		if err := server.Serve(listener); err != nil {
 			f.log.Error("Flight endpoint failed", "error", err)
 		}
 	}()
 	return f.addresses[ip]
 }
 
-func (f *flights) stop() { f.server.Stop() }
+func (f *flights) stop() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.server != nil {
+		f.server.Stop()
+	}
+}
 
 // find looks up a ticket, which is a Locator; one without rows names the whole segment.
 func (s *segments) find(token string, ticket []byte) (flight.Found, error) {
@@ -106,8 +117,8 @@ func routeTo(address string) string {
 }
 
 // land fetches segments of another host into memory of this one, sealed and checked; the descriptors are the caller's.
-func land(token string, from *wire.Endpoint, ids []*wire.SegmentId) ([]int, error) {
-	client, err := flight.Dial(from.GetAddress(), token, node.UsableMemory(), farStall)
+func land(access bridge.Access, from *wire.Endpoint, ids []*wire.SegmentId) ([]int, error) {
+	client, err := flight.Dial(from.GetAddress(), access.Token, access.Dial, node.UsableMemory(), farStall)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +135,7 @@ func land(token string, from *wire.Endpoint, ids []*wire.SegmentId) ([]int, erro
 	return all, nil
 }
 
-// landOne fetches one segment, again when it was cut off or came damaged.
+// landOne fetches one segment, again when it was cut off or came damaged; anything else is for good.
 func landOne(client *flight.Client, id *wire.SegmentId) (int, error) {
 	ticket, err := proto.Marshal(&wire.Locator{Segment: id})
 	if err != nil {
@@ -134,7 +145,7 @@ func landOne(client *flight.Client, id *wire.SegmentId) (int, error) {
 	err = backoff.Retry(func() error {
 		var err error
 		segment, err = client.Fetch(context.Background(), ticket)
-		if err != nil && !errors.Is(err, flight.ErrMismatch) && status.Code(err) != codes.Unavailable {
+		if passing := errors.Is(err, flight.ErrMismatch) || status.Code(err) == codes.Unavailable && bridge.Untrusted(err) == ""; err != nil && !passing {
 			return backoff.Permanent(err)
 		}
 		return err
@@ -150,6 +161,8 @@ func landOne(client *flight.Client, id *wire.SegmentId) (int, error) {
 func farError(from *wire.Endpoint, id *wire.SegmentId, err error) error {
 	what := fmt.Sprintf("outrider: segment %d of session %016x, from %s: %v", id.GetNumber(), id.GetHolder(), from.GetAddress(), err)
 	switch {
+	case bridge.Untrusted(err) != "":
+		return bridge.NewError(bridge.Refused, what+bridge.Untrusted(err))
 	case errors.Is(err, flight.ErrMismatch):
 		return bridge.NewError(bridge.Damaged, what+"; look for what changes bytes between the hosts")
 	case errors.Is(err, flight.ErrTooLarge):

@@ -117,8 +117,8 @@ func holder(t *testing.T, session uint64) (address string) {
 		f.stop()
 		held.releaseAll(session)
 	})
-	address = f.address("127.0.0.1")
-	require.Equal(t, address, f.address("127.0.0.1"))
+	address = f.address("127.0.0.1", testAccess(t))
+	require.Equal(t, address, f.address("127.0.0.1", testAccess(t)))
 	return address
 }
 
@@ -126,7 +126,7 @@ func TestS11_10_AHolderThatOnlySeemsToBeOnThisHostIsFetchedFrom(t *testing.T) {
 	t.Parallel()
 	p := &Process{host: "this"}
 	t.Cleanup(p.shares.stop)
-	fds, err := p.fetch(testRun.GetToken(), &wire.Endpoint{Session: 7, Host: "this", Socket: "outrider/nobody", Address: holder(t, 7)}, []*wire.SegmentId{{Holder: 7, Number: 1}}, 0)
+	fds, err := p.fetch(testAccess(t), &wire.Endpoint{Session: 7, Host: "this", Socket: "outrider/nobody", Address: holder(t, 7)}, []*wire.SegmentId{{Holder: 7, Number: 1}}, 0)
 	require.NoError(t, err)
 	segment, err := arrowio.Open(fds[0])
 	require.NoError(t, err)
@@ -139,17 +139,20 @@ func TestS11_10_WhatAnotherHostDoesNotGiveIsSaidByKind(t *testing.T) {
 	p := &Process{host: "this"}
 	t.Cleanup(p.shares.stop)
 	address := holder(t, 8)
-	kind := func(token string, endpoint *wire.Endpoint, number uint64) bridge.Kind {
-		_, err := p.fetch(token, endpoint, []*wire.SegmentId{{Holder: 8, Number: number}}, 0)
+	own := testAccess(t)
+	another := own
+	another.Token = "another"
+	kind := func(access bridge.Access, endpoint *wire.Endpoint, number uint64) bridge.Kind {
+		_, err := p.fetch(access, endpoint, []*wire.SegmentId{{Holder: 8, Number: number}}, 0)
 		require.Error(t, err)
 		return kindOf(err)
 	}
 	far := &wire.Endpoint{Session: 8, Host: "that", Address: address}
-	require.Equal(t, bridge.Revoked, kind(testRun.GetToken(), far, 2), "a segment that is not held")
-	require.Equal(t, bridge.Refused, kind("another", far, 1), "a token of another run")
-	require.Equal(t, bridge.Revoked, kind(testRun.GetToken(), &wire.Endpoint{Session: 8, Host: "that", Address: "127.0.0.1:1"}, 1), "nobody there")
-	require.Equal(t, bridge.Unsupported, kind(testRun.GetToken(), &wire.Endpoint{Session: 8, Host: "that"}, 1), "no endpoint")
-	require.Equal(t, bridge.Revoked, kind(testRun.GetToken(), &wire.Endpoint{Session: 8, Host: "this", Socket: "outrider/nobody"}, 1), "nobody here")
+	require.Equal(t, bridge.Revoked, kind(own, far, 2), "a segment that is not held")
+	require.Equal(t, bridge.Refused, kind(another, far, 1), "a token of another run")
+	require.Equal(t, bridge.Revoked, kind(own, &wire.Endpoint{Session: 8, Host: "that", Address: "127.0.0.1:1"}, 1), "nobody there")
+	require.Equal(t, bridge.Unsupported, kind(own, &wire.Endpoint{Session: 8, Host: "that"}, 1), "no endpoint")
+	require.Equal(t, bridge.Revoked, kind(own, &wire.Endpoint{Session: 8, Host: "this", Socket: "outrider/nobody"}, 1), "nobody here")
 }
 
 func TestS11_11_ATicketNamesRowsOfASegment(t *testing.T) {

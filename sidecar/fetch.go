@@ -59,13 +59,13 @@ func serveFetcher(conn *bridge.Conn, give func(*wire.Fetch) ([]int, error)) {
 
 // fetch gets descriptors of segments that a rollout needs from their holder, in the order of ids; the caller closes them. A holder that seems to be on
 // this host and cannot be reached here is asked as one on another. It blocks: never call it from a loop.
-func (p *Process) fetch(token string, from *wire.Endpoint, ids []*wire.SegmentId, rollout int64) ([]int, error) {
+func (p *Process) fetch(access bridge.Access, from *wire.Endpoint, ids []*wire.SegmentId, rollout int64) ([]int, error) {
 	if from.GetHost() != p.host {
-		return p.fetchFar(token, from, ids, rollout)
+		return p.fetchFar(access, from, ids, rollout)
 	}
-	fds, err := p.fetchNear(token, from, ids)
+	fds, err := p.fetchNear(access.Token, from, ids)
 	if errors.Is(err, errUnreachable) && from.GetAddress() != "" {
-		return p.fetchFar(token, from, ids, rollout)
+		return p.fetchFar(access, from, ids, rollout)
 	}
 	return fds, err
 }

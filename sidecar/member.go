@@ -31,7 +31,8 @@ type member struct {
 	p       *Process
 	id      uint32
 	session uint64
-	join    *wire.Join // as the shim gave it; session and endpoint filled
+	access  bridge.Access
+	join    *wire.Join // as the shim gave it, without its certificates; session and endpoint filled
 	term    *wire.Term // highest known
 
 	link      *link       // nil while there is no owner
@@ -78,8 +79,14 @@ func (p *Process) join(frame *wire.Frame, join *wire.Join) {
 		p.answer(frame, nil, err)
 		return
 	}
+	access, err := bridge.NewAccess(join.GetRun())
+	if err != nil {
+		p.answer(frame, nil, err)
+		return
+	}
+	join.GetRun().Tls = nil // a key stays on its host
 	p.lastMid++
-	m := &member{p: p, id: p.lastMid, session: binary.LittleEndian.Uint64(random[:]) | 1, join: join, joining: frame, questions: map[uint64]*question{}, committing: map[uint64]func(){}, term: &wire.Term{}}
+	m := &member{p: p, access: access, id: p.lastMid, session: binary.LittleEndian.Uint64(random[:]) | 1, join: join, joining: frame, questions: map[uint64]*question{}, committing: map[uint64]func(){}, term: &wire.Term{}}
 	m.stopped, m.stop = context.WithCancel(context.Background())
 	m.retry = backoff.NewExponentialBackOff(backoff.WithInitialInterval(50*time.Millisecond), backoff.WithMaxInterval(2*time.Second), backoff.WithMaxElapsedTime(0))
 	join.Session = m.session
@@ -90,7 +97,7 @@ func (p *Process) join(frame *wire.Frame, join *wire.Join) {
 	case join.GetTrainer() != nil:
 		m.trainer = &rankLog{stateAt: join.GetTrainer().GetStateAt()}
 	}
-	p.segments.admitToken(join.GetRun().GetToken())
+	p.segments.admitToken(access.Token)
 	p.members[m.id] = m
 	m.connect(join.GetAddress(), false)
 }
@@ -109,9 +116,9 @@ func (m *member) connect(address string, lookedUp bool) {
 	}
 	go func() {
 		if join.GetWorker() != nil {
-			join.Endpoint.Address = m.p.flights.address(routeTo(address))
+			join.Endpoint.Address = m.p.flights.address(routeTo(address), m.access)
 		}
-		owner, joined, err := dial(m.stopped, address, join)
+		owner, joined, err := dial(m.stopped, address, m.access, join)
 		posted := m.p.loop.post(func() { m.connected(owner, joined, err) })
 		if !posted && owner != nil {
 			owner.Close()
@@ -119,10 +126,14 @@ func (m *member) connect(address string, lookedUp bool) {
 	}()
 }
 
-func dial(ctx context.Context, address string, join *wire.Join) (*bridge.Owner, *wire.Joined, error) {
-	owner, err := bridge.DialOwner(ctx, address, join.GetRun().GetToken())
+func dial(ctx context.Context, address string, access bridge.Access, join *wire.Join) (*bridge.Owner, *wire.Joined, error) {
+	owner, err := bridge.DialOwner(ctx, address, access)
 	if err != nil {
-		return nil, nil, bridge.NewError(bridge.OwnerLost, fmt.Sprintf("outrider: owner of run %q: %v", join.GetRun().GetName(), err))
+		kind, wayOut := bridge.OwnerLost, bridge.Untrusted(err)
+		if wayOut != "" {
+			kind = bridge.Refused // looking again would not help
+		}
+		return nil, nil, bridge.NewError(kind, fmt.Sprintf("outrider: owner of run %q: %v%s", join.GetRun().GetName(), err, wayOut))
 	}
 	if err = owner.Send(&wire.Frame{Id: 1, Body: &wire.Frame_Join{Join: join}}); err == nil {
 		var answer *wire.Frame
@@ -199,7 +210,7 @@ func (m *member) answerJoin(joined *wire.Joined) {
 		return
 	}
 	go func() {
-		fds, err := m.p.fetch(m.join.GetRun().GetToken(), joined.GetTable(), []*wire.SegmentId{joined.GetTableSegment()}, forever)
+		fds, err := m.p.fetch(m.access, joined.GetTable(), []*wire.SegmentId{joined.GetTableSegment()}, forever)
 		if !m.p.loop.post(func() {
 			if err != nil {
 				m.joining = frame

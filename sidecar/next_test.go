@@ -20,7 +20,7 @@ type rankLink struct {
 
 func dialAsTrainer(t *testing.T, address string) *rankLink {
 	t.Helper()
-	owner, err := bridge.DialOwner(context.Background(), address, testRun.GetToken())
+	owner, err := bridge.DialOwner(context.Background(), address, testAccess(t))
 	require.NoError(t, err)
 	t.Cleanup(func() { owner.Close() })
 	r := &rankLink{t: t, owner: owner}

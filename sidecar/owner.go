@@ -101,6 +101,10 @@ func (p *Process) newOwner(own *wire.Own, table *arrowio.Segment) (*owner, error
 	if err != nil {
 		return nil, fromCore(err)
 	}
+	access, err := bridge.NewAccess(own.GetRun())
+	if err != nil {
+		return nil, err
+	}
 	listener, err := net.Listen("tcp", net.JoinHostPort(own.GetIp(), "0"))
 	if err != nil {
 		return nil, fmt.Errorf("outrider: listen on %s for run %q: %w", own.GetIp(), own.GetRun().GetName(), err)
@@ -112,17 +116,17 @@ func (p *Process) newOwner(own *wire.Own, table *arrowio.Segment) (*owner, error
 		attached: map[leases.Session]*attached{}, tickets: map[scheduler.Ticket]func(any, error){}, takes: map[takeKey]scheduler.Ticket{},
 		data: map[leases.Handle]*groupData{}, executions: map[executionKey]leases.Handle{}, bySegment: map[segmentKey][]leases.Handle{}, publications: map[uint64]*publication{},
 	}
-	o.server = bridge.NewOwnerServer(own.GetRun().GetToken(), o.accept)
+	o.server = bridge.NewOwnerServer(access, o.accept)
 	if o.address, err = o.server.ServeLocal(listener.Addr().String()); err != nil {
 		listener.Close()
 		cancel()
 		return nil, err
 	}
-	p.segments.admitToken(own.GetRun().GetToken())
+	p.segments.admitToken(access.Token)
 	p.segments.hold(session, 0, table, 1)
 	o.table = &wire.Joined{
 		Source:       own.GetConfig().GetSource().GetKind(),
-		Table:        &wire.Endpoint{Session: session, Host: p.host, Socket: p.listener.Name(), Address: p.flights.address(own.GetIp())},
+		Table:        &wire.Endpoint{Session: session, Host: p.host, Socket: p.listener.Name(), Address: p.flights.address(own.GetIp(), access)},
 		TableSegment: &wire.SegmentId{Holder: session},
 	}
 	decides.Advance(0)

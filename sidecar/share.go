@@ -34,7 +34,7 @@ type shares struct {
 
 // share is one holder's.
 type share struct {
-	token    string
+	access   bridge.Access
 	listener *bridge.Listener
 
 	mu     sync.Mutex     // guards the rest; held while segments land, so that each does once
@@ -58,13 +58,13 @@ func shareName(token string, holder uint64) string {
 }
 
 // fetchFar gets descriptors of segments of another host from this host's share of their holder, or makes it.
-func (p *Process) fetchFar(token string, from *wire.Endpoint, ids []*wire.SegmentId, rollout int64) ([]int, error) {
+func (p *Process) fetchFar(access bridge.Access, from *wire.Endpoint, ids []*wire.SegmentId, rollout int64) ([]int, error) {
 	if from.GetAddress() == "" {
 		return nil, bridge.NewError(bridge.Unsupported, fmt.Sprintf(
 			"outrider: session %016x is on another host (%s, this is %s) and has no Flight endpoint; see its sidecar's log for why", from.GetSession(), from.GetHost(), p.host))
 	}
 	for range shareTries {
-		s, err := p.shares.own(token, from)
+		s, err := p.shares.own(access, from)
 		var fds []int
 		switch {
 		case err != nil:
@@ -72,23 +72,23 @@ func (p *Process) fetchFar(token string, from *wire.Endpoint, ids []*wire.Segmen
 		case s != nil:
 			fds, err = s.get(from, ids, rollout)
 		default:
-			fds, err = askShare(shareName(token, from.GetSession()), token, ids, rollout)
+			fds, err = askShare(shareName(access.Token, from.GetSession()), access.Token, ids, rollout)
 		}
 		if !errors.Is(err, errUnreachable) {
 			return fds, err
 		}
 	}
 	// A neighbour of another user has the name, or all of them keep ending.
-	alone := &share{token: token}
+	alone := &share{access: access}
 	defer alone.close()
 	return alone.get(from, ids, rollout)
 }
 
 // own is this process's share of a holder, made if no process of this host has it; nil: another has.
-func (s *shares) own(token string, from *wire.Endpoint) (*share, error) {
+func (s *shares) own(access bridge.Access, from *wire.Endpoint) (*share, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	name := shareName(token, from.GetSession())
+	name := shareName(access.Token, from.GetSession())
 	if own := s.byName[name]; own != nil || s.stopping {
 		return own, nil
 	}
@@ -102,10 +102,10 @@ func (s *shares) own(token string, from *wire.Endpoint) (*share, error) {
 	if s.byName == nil {
 		s.byName = map[string]*share{}
 	}
-	own := &share{token: token, from: from, listener: listener}
+	own := &share{access: access, from: from, listener: listener}
 	s.byName[name] = own
 	go serveAll(listener, func(fetch *wire.Fetch) ([]int, error) {
-		if !hmac.Equal([]byte(fetch.GetToken()), []byte(token)) {
+		if !hmac.Equal([]byte(fetch.GetToken()), []byte(access.Token)) {
 			return nil, bridge.NewError(bridge.Refused, "outrider: fetch with a token of another run; join the run first")
 		}
 		return own.get(nil, fetch.GetSegments(), fetch.GetRollout())
@@ -134,7 +134,7 @@ func (s *share) get(from *wire.Endpoint, ids []*wire.SegmentId, rollout int64) (
 		}
 	}
 	if len(missing) > 0 {
-		fds, err := land(s.token, s.from, missing)
+		fds, err := land(s.access, s.from, missing)
 		if err != nil {
 			return nil, err
 		}

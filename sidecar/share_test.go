@@ -24,16 +24,16 @@ func counted(t *testing.T, session uint64) (*wire.Endpoint, *atomic.Int32) {
 	held.hold(session, 2, arrowtest.Rollouts(t, 2, 5), 1)
 	count := &atomic.Int32{}
 	f := newFlights(hclog.NewNullLogger(), held)
-	f.server = flight.NewServer(func(token string, ticket []byte) (flight.Found, error) {
+	find := f.find
+	f.find = func(token string, ticket []byte) (flight.Found, error) {
 		count.Add(1)
-		found, err := held.find(token, ticket)
-		return found, bridge.ToStatus(err)
-	})
+		return find(token, ticket)
+	}
 	t.Cleanup(func() {
 		f.stop()
 		held.releaseAll(session)
 	})
-	return &wire.Endpoint{Session: session, Host: "that", Address: f.address("127.0.0.1")}, count
+	return &wire.Endpoint{Session: session, Host: "that", Address: f.address("127.0.0.1", testAccess(t))}, count
 }
 
 // inodes names the memory behind descriptors, and closes them.
@@ -64,7 +64,7 @@ func TestS11_19_EightSidecarsOfAHostFetchASegmentOnce(t *testing.T) {
 		all.Add(1)
 		go func() {
 			defer all.Done()
-			got[i], failed[i] = ranks[i].fetch(testRun.GetToken(), from, ids, 4)
+			got[i], failed[i] = ranks[i].fetch(testAccess(t), from, ids, 4)
 		}()
 	}
 	all.Wait()
@@ -83,7 +83,7 @@ func TestS11_19_EightSidecarsOfAHostFetchASegmentOnce(t *testing.T) {
 		for _, rank := range ranks {
 			rank.shares.committed(3)
 		}
-		fds, err := ranks[5].fetch(testRun.GetToken(), from, ids, 4)
+		fds, err := ranks[5].fetch(testAccess(t), from, ids, 4)
 		require.NoError(t, err)
 		require.Equal(t, memory, inodes(t, fds))
 		for _, rank := range ranks {
@@ -103,7 +103,7 @@ func TestS11_19_EightSidecarsOfAHostFetchASegmentOnce(t *testing.T) {
 	t.Run("another takes over when the one that fetched has ended", func(t *testing.T) {
 		before := count.Load()
 		for _, rank := range ranks {
-			fds, err := rank.fetch(testRun.GetToken(), from, ids[:1], 7)
+			fds, err := rank.fetch(testAccess(t), from, ids[:1], 7)
 			require.NoError(t, err)
 			inodes(t, fds)
 			rank.shares.stop()
@@ -119,7 +119,7 @@ func TestS11_19_AShareAnswersNobodyWithoutTheToken(t *testing.T) {
 	p := &Process{host: "this"}
 	t.Cleanup(p.shares.stop)
 	ids := []*wire.SegmentId{{Holder: session, Number: 1}}
-	fds, err := p.fetch(testRun.GetToken(), from, ids, 1)
+	fds, err := p.fetch(testAccess(t), from, ids, 1)
 	require.NoError(t, err)
 	inodes(t, fds)
 	_, err = askShare(shareName(testRun.GetToken(), session), "another", ids, 1)

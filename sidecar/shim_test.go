@@ -180,6 +180,13 @@ func (s *shim) kill() {
 
 var testRun = &wire.Run{Name: "test", Id: "00112233445566778899aabbccddeeff", Token: "0123456789abcdef0123456789abcdef"}
 
+func testAccess(t *testing.T) bridge.Access {
+	t.Helper()
+	access, err := bridge.NewAccess(testRun)
+	require.NoError(t, err)
+	return access
+}
+
 func testConfig() *wire.Config {
 	return &wire.Config{
 		Source: &wire.Source{}, GroupSize: 2, BatchGroups: 2, Submission: "sample", Order: "fifo", MaxStaleness: -1, Stale: "requeue",

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/metadata"
 
@@ -33,10 +33,10 @@ type Client struct {
 	token string
 }
 
-// Dial makes a client, which connects at its first fetch.
-func Dial(address, token string, limit int64, stall time.Duration) (*Client, error) {
+// Dial makes a client, which connects at its first fetch, and sends the token to a server that the credentials hold for.
+func Dial(address, token string, creds credentials.TransportCredentials, limit int64, stall time.Duration) (*Client, error) {
 	conn, err := grpc.NewClient("passthrough:///"+address,
-		grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithNoProxy(),
+		grpc.WithTransportCredentials(creds), grpc.WithNoProxy(),
 		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(codec{}), grpc.MaxCallRecvMsgSize(int(min(limit, math.MaxInt32)))),
 		grpc.WithInitialWindowSize(window), grpc.WithInitialConnWindowSize(window), grpc.WithReadBufferSize(256<<10),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepaliveTime, Timeout: keepaliveTimeout}),

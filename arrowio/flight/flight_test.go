@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
@@ -76,7 +77,7 @@ func again(t testing.TB, s *arrowio.Segment) *arrowio.Segment {
 // serve answers the ticket "rows" with rows 2 and 3, and any other with the whole segment.
 func serve(t testing.TB, s *arrowio.Segment) string {
 	t.Helper()
-	server := NewServer(func(token string, asked []byte) (Found, error) {
+	server := NewServer(insecure.NewCredentials(), func(token string, asked []byte) (Found, error) {
 		switch {
 		case token != testToken:
 			return Found{}, status.Error(codes.Unauthenticated, "outrider: a token of another run")
@@ -98,7 +99,7 @@ func serve(t testing.TB, s *arrowio.Segment) string {
 
 func client(t testing.TB, address string, limit int64) *Client {
 	t.Helper()
-	c, err := Dial(address, testToken, limit, patience)
+	c, err := Dial(address, testToken, insecure.NewCredentials(), limit, patience)
 	require.NoError(t, err)
 	t.Cleanup(func() { c.Close() })
 	return c
@@ -177,7 +178,7 @@ func TestS11_10_ACutInTheMiddleLeavesNothingAndTheNextFetchSucceeds(t *testing.T
 
 func TestS11_10_ATokenOfAnotherRunIsRefused(t *testing.T) {
 	t.Parallel()
-	c, err := Dial(serve(t, numbers(t, 1, 1, 1)), "other", testLimit, patience)
+	c, err := Dial(serve(t, numbers(t, 1, 1, 1)), "other", insecure.NewCredentials(), testLimit, patience)
 	require.NoError(t, err)
 	defer c.Close()
 	_, err = c.Fetch(context.Background(), nil)
@@ -189,7 +190,7 @@ func TestS11_10_ASilentHolderIsGivenUp(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer listener.Close()
-	c, err := Dial(listener.Addr().String(), testToken, testLimit, time.Millisecond)
+	c, err := Dial(listener.Addr().String(), testToken, insecure.NewCredentials(), testLimit, time.Millisecond)
 	require.NoError(t, err)
 	defer c.Close()
 	_, err = c.Fetch(context.Background(), nil)

@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
@@ -41,11 +42,11 @@ type Server struct {
 	grpc *grpc.Server
 }
 
-// NewServer makes a server; Serve starts it.
-func NewServer(find Find) *Server {
+// NewServer makes a server, which shows the credentials to its clients; Serve starts it.
+func NewServer(creds credentials.TransportCredentials, find Find) *Server {
 	s := &Server{find: find}
 	s.grpc = grpc.NewServer(
-		grpc.ForceServerCodecV2(codec{}), grpc.MaxRecvMsgSize(maxTicket), grpc.WriteBufferSize(256<<10),
+		grpc.Creds(creds), grpc.ForceServerCodecV2(codec{}), grpc.MaxRecvMsgSize(maxTicket), grpc.WriteBufferSize(256<<10),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveTime, Timeout: keepaliveTimeout}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveTime / 2, PermitWithoutStream: true}),
 	)

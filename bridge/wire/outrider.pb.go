@@ -1976,7 +1976,9 @@ type Run struct {
 	// 16 random bytes in hex.
 	Id string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
 	// 128-bit secret in hex.
-	Token         string `protobuf:"bytes,3,opt,name=token,proto3" json:"token,omitempty"`
+	Token string `protobuf:"bytes,3,opt,name=token,proto3" json:"token,omitempty"`
+	// Local hop only: what this process shows to and asks of sidecars of other hosts. Unset: TCP in the clear.
+	Tls           *Tls `protobuf:"bytes,260,opt,name=tls,proto3" json:"tls,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2032,6 +2034,82 @@ func (x *Run) GetToken() string {
 	return ""
 }
 
+func (x *Run) GetTls() *Tls {
+	if x != nil {
+		return x.Tls
+	}
+	return nil
+}
+
+// PEM throughout.
+type Tls struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Ca            []byte                 `protobuf:"bytes,1,opt,name=ca,proto3" json:"ca,omitempty"`     // certificates that sign those of the run's hosts
+	Cert          []byte                 `protobuf:"bytes,2,opt,name=cert,proto3" json:"cert,omitempty"` // this host's, its own first
+	Key           []byte                 `protobuf:"bytes,3,opt,name=key,proto3" json:"key,omitempty"`   // of cert
+	Name          string                 `protobuf:"bytes,4,opt,name=name,proto3" json:"name,omitempty"` // carried by every host's certificate; empty: each carries the addresses of its host
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Tls) Reset() {
+	*x = Tls{}
+	mi := &file_outrider_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Tls) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Tls) ProtoMessage() {}
+
+func (x *Tls) ProtoReflect() protoreflect.Message {
+	mi := &file_outrider_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Tls.ProtoReflect.Descriptor instead.
+func (*Tls) Descriptor() ([]byte, []int) {
+	return file_outrider_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *Tls) GetCa() []byte {
+	if x != nil {
+		return x.Ca
+	}
+	return nil
+}
+
+func (x *Tls) GetCert() []byte {
+	if x != nil {
+		return x.Cert
+	}
+	return nil
+}
+
+func (x *Tls) GetKey() []byte {
+	if x != nil {
+		return x.Key
+	}
+	return nil
+}
+
+func (x *Tls) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
 // This process becomes the owner of a run. fd 0: the sealed or sealable table of prompts.
 type Own struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
@@ -2049,7 +2127,7 @@ type Own struct {
 
 func (x *Own) Reset() {
 	*x = Own{}
-	mi := &file_outrider_proto_msgTypes[14]
+	mi := &file_outrider_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2061,7 +2139,7 @@ func (x *Own) String() string {
 func (*Own) ProtoMessage() {}
 
 func (x *Own) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[14]
+	mi := &file_outrider_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2074,7 +2152,7 @@ func (x *Own) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Own.ProtoReflect.Descriptor instead.
 func (*Own) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{14}
+	return file_outrider_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Own) GetRun() *Run {
@@ -2144,7 +2222,7 @@ type Config struct {
 
 func (x *Config) Reset() {
 	*x = Config{}
-	mi := &file_outrider_proto_msgTypes[15]
+	mi := &file_outrider_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2156,7 +2234,7 @@ func (x *Config) String() string {
 func (*Config) ProtoMessage() {}
 
 func (x *Config) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[15]
+	mi := &file_outrider_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2169,7 +2247,7 @@ func (x *Config) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Config.ProtoReflect.Descriptor instead.
 func (*Config) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{15}
+	return file_outrider_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Config) GetSource() *Source {
@@ -2347,7 +2425,7 @@ type Times struct {
 
 func (x *Times) Reset() {
 	*x = Times{}
-	mi := &file_outrider_proto_msgTypes[16]
+	mi := &file_outrider_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2359,7 +2437,7 @@ func (x *Times) String() string {
 func (*Times) ProtoMessage() {}
 
 func (x *Times) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[16]
+	mi := &file_outrider_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2372,7 +2450,7 @@ func (x *Times) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Times.ProtoReflect.Descriptor instead.
 func (*Times) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{16}
+	return file_outrider_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Times) GetExecutionDeadline() int64 {
@@ -2426,7 +2504,7 @@ type Source struct {
 
 func (x *Source) Reset() {
 	*x = Source{}
-	mi := &file_outrider_proto_msgTypes[17]
+	mi := &file_outrider_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2438,7 +2516,7 @@ func (x *Source) String() string {
 func (*Source) ProtoMessage() {}
 
 func (x *Source) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[17]
+	mi := &file_outrider_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2451,7 +2529,7 @@ func (x *Source) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Source.ProtoReflect.Descriptor instead.
 func (*Source) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{17}
+	return file_outrider_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Source) GetShuffle() bool {
@@ -2512,7 +2590,7 @@ type Owned struct {
 
 func (x *Owned) Reset() {
 	*x = Owned{}
-	mi := &file_outrider_proto_msgTypes[18]
+	mi := &file_outrider_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2524,7 +2602,7 @@ func (x *Owned) String() string {
 func (*Owned) ProtoMessage() {}
 
 func (x *Owned) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[18]
+	mi := &file_outrider_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2537,7 +2615,7 @@ func (x *Owned) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Owned.ProtoReflect.Descriptor instead.
 func (*Owned) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{18}
+	return file_outrider_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Owned) GetAddress() string {
@@ -2572,7 +2650,7 @@ type Join struct {
 
 func (x *Join) Reset() {
 	*x = Join{}
-	mi := &file_outrider_proto_msgTypes[19]
+	mi := &file_outrider_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2584,7 +2662,7 @@ func (x *Join) String() string {
 func (*Join) ProtoMessage() {}
 
 func (x *Join) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[19]
+	mi := &file_outrider_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2597,7 +2675,7 @@ func (x *Join) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Join.ProtoReflect.Descriptor instead.
 func (*Join) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{19}
+	return file_outrider_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Join) GetRun() *Run {
@@ -2689,7 +2767,7 @@ type WorkerRole struct {
 
 func (x *WorkerRole) Reset() {
 	*x = WorkerRole{}
-	mi := &file_outrider_proto_msgTypes[20]
+	mi := &file_outrider_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2701,7 +2779,7 @@ func (x *WorkerRole) String() string {
 func (*WorkerRole) ProtoMessage() {}
 
 func (x *WorkerRole) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[20]
+	mi := &file_outrider_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2714,7 +2792,7 @@ func (x *WorkerRole) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkerRole.ProtoReflect.Descriptor instead.
 func (*WorkerRole) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{20}
+	return file_outrider_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *WorkerRole) GetSlots() uint32 {
@@ -2764,7 +2842,7 @@ type TrainerRole struct {
 
 func (x *TrainerRole) Reset() {
 	*x = TrainerRole{}
-	mi := &file_outrider_proto_msgTypes[21]
+	mi := &file_outrider_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2776,7 +2854,7 @@ func (x *TrainerRole) String() string {
 func (*TrainerRole) ProtoMessage() {}
 
 func (x *TrainerRole) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[21]
+	mi := &file_outrider_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2789,7 +2867,7 @@ func (x *TrainerRole) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TrainerRole.ProtoReflect.Descriptor instead.
 func (*TrainerRole) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{21}
+	return file_outrider_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *TrainerRole) GetRole() string {
@@ -2865,7 +2943,7 @@ type Inventory struct {
 
 func (x *Inventory) Reset() {
 	*x = Inventory{}
-	mi := &file_outrider_proto_msgTypes[22]
+	mi := &file_outrider_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2877,7 +2955,7 @@ func (x *Inventory) String() string {
 func (*Inventory) ProtoMessage() {}
 
 func (x *Inventory) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[22]
+	mi := &file_outrider_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2890,7 +2968,7 @@ func (x *Inventory) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Inventory.ProtoReflect.Descriptor instead.
 func (*Inventory) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{22}
+	return file_outrider_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Inventory) GetHeld() []*Held {
@@ -2912,7 +2990,7 @@ type Held struct {
 
 func (x *Held) Reset() {
 	*x = Held{}
-	mi := &file_outrider_proto_msgTypes[23]
+	mi := &file_outrider_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2924,7 +3002,7 @@ func (x *Held) String() string {
 func (*Held) ProtoMessage() {}
 
 func (x *Held) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[23]
+	mi := &file_outrider_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2937,7 +3015,7 @@ func (x *Held) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Held.ProtoReflect.Descriptor instead.
 func (*Held) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{23}
+	return file_outrider_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Held) GetReceipt() *Receipt {
@@ -2994,7 +3072,7 @@ type Joined struct {
 
 func (x *Joined) Reset() {
 	*x = Joined{}
-	mi := &file_outrider_proto_msgTypes[24]
+	mi := &file_outrider_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3006,7 +3084,7 @@ func (x *Joined) String() string {
 func (*Joined) ProtoMessage() {}
 
 func (x *Joined) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[24]
+	mi := &file_outrider_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3019,7 +3097,7 @@ func (x *Joined) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Joined.ProtoReflect.Descriptor instead.
 func (*Joined) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{24}
+	return file_outrider_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Joined) GetMember() uint32 {
@@ -3128,7 +3206,7 @@ type Leave struct {
 
 func (x *Leave) Reset() {
 	*x = Leave{}
-	mi := &file_outrider_proto_msgTypes[25]
+	mi := &file_outrider_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3140,7 +3218,7 @@ func (x *Leave) String() string {
 func (*Leave) ProtoMessage() {}
 
 func (x *Leave) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[25]
+	mi := &file_outrider_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3153,7 +3231,7 @@ func (x *Leave) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Leave.ProtoReflect.Descriptor instead.
 func (*Leave) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{25}
+	return file_outrider_proto_rawDescGZIP(), []int{26}
 }
 
 // Sidecar to shim: the owner of this run is gone; where is it?
@@ -3166,7 +3244,7 @@ type Locate struct {
 
 func (x *Locate) Reset() {
 	*x = Locate{}
-	mi := &file_outrider_proto_msgTypes[26]
+	mi := &file_outrider_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3178,7 +3256,7 @@ func (x *Locate) String() string {
 func (*Locate) ProtoMessage() {}
 
 func (x *Locate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[26]
+	mi := &file_outrider_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3191,7 +3269,7 @@ func (x *Locate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Locate.ProtoReflect.Descriptor instead.
 func (*Locate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{26}
+	return file_outrider_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Locate) GetRun() string {
@@ -3210,7 +3288,7 @@ type Located struct {
 
 func (x *Located) Reset() {
 	*x = Located{}
-	mi := &file_outrider_proto_msgTypes[27]
+	mi := &file_outrider_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3222,7 +3300,7 @@ func (x *Located) String() string {
 func (*Located) ProtoMessage() {}
 
 func (x *Located) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[27]
+	mi := &file_outrider_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3235,7 +3313,7 @@ func (x *Located) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Located.ProtoReflect.Descriptor instead.
 func (*Located) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{27}
+	return file_outrider_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Located) GetAddress() string {
@@ -3254,7 +3332,7 @@ type NewTerm struct {
 
 func (x *NewTerm) Reset() {
 	*x = NewTerm{}
-	mi := &file_outrider_proto_msgTypes[28]
+	mi := &file_outrider_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3266,7 +3344,7 @@ func (x *NewTerm) String() string {
 func (*NewTerm) ProtoMessage() {}
 
 func (x *NewTerm) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[28]
+	mi := &file_outrider_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3279,7 +3357,7 @@ func (x *NewTerm) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NewTerm.ProtoReflect.Descriptor instead.
 func (*NewTerm) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{28}
+	return file_outrider_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *NewTerm) GetTerm() *Term {
@@ -3301,7 +3379,7 @@ type Restored struct {
 
 func (x *Restored) Reset() {
 	*x = Restored{}
-	mi := &file_outrider_proto_msgTypes[29]
+	mi := &file_outrider_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3313,7 +3391,7 @@ func (x *Restored) String() string {
 func (*Restored) ProtoMessage() {}
 
 func (x *Restored) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[29]
+	mi := &file_outrider_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3326,7 +3404,7 @@ func (x *Restored) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Restored.ProtoReflect.Descriptor instead.
 func (*Restored) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{29}
+	return file_outrider_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Restored) GetRollout() int64 {
@@ -3355,7 +3433,7 @@ type NewTimeline struct {
 
 func (x *NewTimeline) Reset() {
 	*x = NewTimeline{}
-	mi := &file_outrider_proto_msgTypes[30]
+	mi := &file_outrider_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3367,7 +3445,7 @@ func (x *NewTimeline) String() string {
 func (*NewTimeline) ProtoMessage() {}
 
 func (x *NewTimeline) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[30]
+	mi := &file_outrider_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3380,7 +3458,7 @@ func (x *NewTimeline) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NewTimeline.ProtoReflect.Descriptor instead.
 func (*NewTimeline) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{30}
+	return file_outrider_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *NewTimeline) GetTimeline() *Timeline {
@@ -3414,7 +3492,7 @@ type End struct {
 
 func (x *End) Reset() {
 	*x = End{}
-	mi := &file_outrider_proto_msgTypes[31]
+	mi := &file_outrider_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3426,7 +3504,7 @@ func (x *End) String() string {
 func (*End) ProtoMessage() {}
 
 func (x *End) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[31]
+	mi := &file_outrider_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3439,7 +3517,7 @@ func (x *End) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use End.ProtoReflect.Descriptor instead.
 func (*End) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{31}
+	return file_outrider_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *End) GetError() *Error {
@@ -3462,7 +3540,7 @@ type Fetch struct {
 
 func (x *Fetch) Reset() {
 	*x = Fetch{}
-	mi := &file_outrider_proto_msgTypes[32]
+	mi := &file_outrider_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3474,7 +3552,7 @@ func (x *Fetch) String() string {
 func (*Fetch) ProtoMessage() {}
 
 func (x *Fetch) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[32]
+	mi := &file_outrider_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3487,7 +3565,7 @@ func (x *Fetch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fetch.ProtoReflect.Descriptor instead.
 func (*Fetch) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{32}
+	return file_outrider_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Fetch) GetToken() string {
@@ -3521,7 +3599,7 @@ type Fetched struct {
 
 func (x *Fetched) Reset() {
 	*x = Fetched{}
-	mi := &file_outrider_proto_msgTypes[33]
+	mi := &file_outrider_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3533,7 +3611,7 @@ func (x *Fetched) String() string {
 func (*Fetched) ProtoMessage() {}
 
 func (x *Fetched) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[33]
+	mi := &file_outrider_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3546,7 +3624,7 @@ func (x *Fetched) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fetched.ProtoReflect.Descriptor instead.
 func (*Fetched) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{33}
+	return file_outrider_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Fetched) GetSegments() []*SegmentId {
@@ -3570,7 +3648,7 @@ type Receipts struct {
 
 func (x *Receipts) Reset() {
 	*x = Receipts{}
-	mi := &file_outrider_proto_msgTypes[34]
+	mi := &file_outrider_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3582,7 +3660,7 @@ func (x *Receipts) String() string {
 func (*Receipts) ProtoMessage() {}
 
 func (x *Receipts) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[34]
+	mi := &file_outrider_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3595,7 +3673,7 @@ func (x *Receipts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Receipts.ProtoReflect.Descriptor instead.
 func (*Receipts) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{34}
+	return file_outrider_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Receipts) GetTimeline() *Timeline {
@@ -3649,7 +3727,7 @@ type Grant struct {
 
 func (x *Grant) Reset() {
 	*x = Grant{}
-	mi := &file_outrider_proto_msgTypes[35]
+	mi := &file_outrider_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3661,7 +3739,7 @@ func (x *Grant) String() string {
 func (*Grant) ProtoMessage() {}
 
 func (x *Grant) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[35]
+	mi := &file_outrider_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3674,7 +3752,7 @@ func (x *Grant) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Grant.ProtoReflect.Descriptor instead.
 func (*Grant) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{35}
+	return file_outrider_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Grant) GetReceipts() *Receipts {
@@ -3722,7 +3800,7 @@ type Carried struct {
 
 func (x *Carried) Reset() {
 	*x = Carried{}
-	mi := &file_outrider_proto_msgTypes[36]
+	mi := &file_outrider_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3734,7 +3812,7 @@ func (x *Carried) String() string {
 func (*Carried) ProtoMessage() {}
 
 func (x *Carried) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[36]
+	mi := &file_outrider_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3747,7 +3825,7 @@ func (x *Carried) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Carried.ProtoReflect.Descriptor instead.
 func (*Carried) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{36}
+	return file_outrider_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Carried) GetReceipts() *Receipts {
@@ -3769,7 +3847,7 @@ type Credit struct {
 
 func (x *Credit) Reset() {
 	*x = Credit{}
-	mi := &file_outrider_proto_msgTypes[37]
+	mi := &file_outrider_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3781,7 +3859,7 @@ func (x *Credit) String() string {
 func (*Credit) ProtoMessage() {}
 
 func (x *Credit) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[37]
+	mi := &file_outrider_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3794,7 +3872,7 @@ func (x *Credit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Credit.ProtoReflect.Descriptor instead.
 func (*Credit) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{37}
+	return file_outrider_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Credit) GetReceipts() *Receipts {
@@ -3820,7 +3898,7 @@ type Cancel struct {
 
 func (x *Cancel) Reset() {
 	*x = Cancel{}
-	mi := &file_outrider_proto_msgTypes[38]
+	mi := &file_outrider_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3832,7 +3910,7 @@ func (x *Cancel) String() string {
 func (*Cancel) ProtoMessage() {}
 
 func (x *Cancel) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[38]
+	mi := &file_outrider_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3845,7 +3923,7 @@ func (x *Cancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancel.ProtoReflect.Descriptor instead.
 func (*Cancel) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{38}
+	return file_outrider_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Cancel) GetReceipts() []*Receipt {
@@ -3865,7 +3943,7 @@ type SetSlots struct {
 
 func (x *SetSlots) Reset() {
 	*x = SetSlots{}
-	mi := &file_outrider_proto_msgTypes[39]
+	mi := &file_outrider_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3877,7 +3955,7 @@ func (x *SetSlots) String() string {
 func (*SetSlots) ProtoMessage() {}
 
 func (x *SetSlots) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[39]
+	mi := &file_outrider_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3890,7 +3968,7 @@ func (x *SetSlots) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetSlots.ProtoReflect.Descriptor instead.
 func (*SetSlots) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{39}
+	return file_outrider_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *SetSlots) GetSlots() uint32 {
@@ -3911,7 +3989,7 @@ type CancelGroups struct {
 
 func (x *CancelGroups) Reset() {
 	*x = CancelGroups{}
-	mi := &file_outrider_proto_msgTypes[40]
+	mi := &file_outrider_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3923,7 +4001,7 @@ func (x *CancelGroups) String() string {
 func (*CancelGroups) ProtoMessage() {}
 
 func (x *CancelGroups) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[40]
+	mi := &file_outrider_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3936,7 +4014,7 @@ func (x *CancelGroups) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelGroups.ProtoReflect.Descriptor instead.
 func (*CancelGroups) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{40}
+	return file_outrider_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *CancelGroups) GetGroups() []int64 {
@@ -3962,7 +4040,7 @@ type GroupsCancelled struct {
 
 func (x *GroupsCancelled) Reset() {
 	*x = GroupsCancelled{}
-	mi := &file_outrider_proto_msgTypes[41]
+	mi := &file_outrider_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3974,7 +4052,7 @@ func (x *GroupsCancelled) String() string {
 func (*GroupsCancelled) ProtoMessage() {}
 
 func (x *GroupsCancelled) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[41]
+	mi := &file_outrider_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3987,7 +4065,7 @@ func (x *GroupsCancelled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GroupsCancelled.ProtoReflect.Descriptor instead.
 func (*GroupsCancelled) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{41}
+	return file_outrider_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *GroupsCancelled) GetAsked() int64 {
@@ -4006,7 +4084,7 @@ type SampleDone struct {
 
 func (x *SampleDone) Reset() {
 	*x = SampleDone{}
-	mi := &file_outrider_proto_msgTypes[42]
+	mi := &file_outrider_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4018,7 +4096,7 @@ func (x *SampleDone) String() string {
 func (*SampleDone) ProtoMessage() {}
 
 func (x *SampleDone) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[42]
+	mi := &file_outrider_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4031,7 +4109,7 @@ func (x *SampleDone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SampleDone.ProtoReflect.Descriptor instead.
 func (*SampleDone) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{42}
+	return file_outrider_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *SampleDone) GetCounts() []*SampleCount {
@@ -4051,7 +4129,7 @@ type SampleCount struct {
 
 func (x *SampleCount) Reset() {
 	*x = SampleCount{}
-	mi := &file_outrider_proto_msgTypes[43]
+	mi := &file_outrider_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4063,7 +4141,7 @@ func (x *SampleCount) String() string {
 func (*SampleCount) ProtoMessage() {}
 
 func (x *SampleCount) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[43]
+	mi := &file_outrider_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4076,7 +4154,7 @@ func (x *SampleCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SampleCount.ProtoReflect.Descriptor instead.
 func (*SampleCount) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{43}
+	return file_outrider_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *SampleCount) GetReceipt() *Receipt {
@@ -4105,7 +4183,7 @@ type Report struct {
 
 func (x *Report) Reset() {
 	*x = Report{}
-	mi := &file_outrider_proto_msgTypes[44]
+	mi := &file_outrider_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4117,7 +4195,7 @@ func (x *Report) String() string {
 func (*Report) ProtoMessage() {}
 
 func (x *Report) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[44]
+	mi := &file_outrider_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4130,7 +4208,7 @@ func (x *Report) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Report.ProtoReflect.Descriptor instead.
 func (*Report) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{44}
+	return file_outrider_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Report) GetOutcomes() []*Outcome {
@@ -4162,7 +4240,7 @@ type Successes struct {
 
 func (x *Successes) Reset() {
 	*x = Successes{}
-	mi := &file_outrider_proto_msgTypes[45]
+	mi := &file_outrider_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4174,7 +4252,7 @@ func (x *Successes) String() string {
 func (*Successes) ProtoMessage() {}
 
 func (x *Successes) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[45]
+	mi := &file_outrider_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4187,7 +4265,7 @@ func (x *Successes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Successes.ProtoReflect.Descriptor instead.
 func (*Successes) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{45}
+	return file_outrider_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Successes) GetReceipts() *Receipts {
@@ -4241,7 +4319,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_outrider_proto_msgTypes[46]
+	mi := &file_outrider_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4253,7 +4331,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[46]
+	mi := &file_outrider_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4266,7 +4344,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{46}
+	return file_outrider_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Outcome) GetReceipt() *Receipt {
@@ -4333,7 +4411,7 @@ type Summary struct {
 
 func (x *Summary) Reset() {
 	*x = Summary{}
-	mi := &file_outrider_proto_msgTypes[47]
+	mi := &file_outrider_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4345,7 +4423,7 @@ func (x *Summary) String() string {
 func (*Summary) ProtoMessage() {}
 
 func (x *Summary) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[47]
+	mi := &file_outrider_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4358,7 +4436,7 @@ func (x *Summary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Summary.ProtoReflect.Descriptor instead.
 func (*Summary) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{47}
+	return file_outrider_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Summary) GetParents() []int64 {
@@ -4463,7 +4541,7 @@ type Reported struct {
 
 func (x *Reported) Reset() {
 	*x = Reported{}
-	mi := &file_outrider_proto_msgTypes[48]
+	mi := &file_outrider_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4475,7 +4553,7 @@ func (x *Reported) String() string {
 func (*Reported) ProtoMessage() {}
 
 func (x *Reported) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[48]
+	mi := &file_outrider_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4488,7 +4566,7 @@ func (x *Reported) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reported.ProtoReflect.Descriptor instead.
 func (*Reported) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{48}
+	return file_outrider_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Reported) GetErrors() []*Error {
@@ -4515,7 +4593,7 @@ type Confirm struct {
 
 func (x *Confirm) Reset() {
 	*x = Confirm{}
-	mi := &file_outrider_proto_msgTypes[49]
+	mi := &file_outrider_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4527,7 +4605,7 @@ func (x *Confirm) String() string {
 func (*Confirm) ProtoMessage() {}
 
 func (x *Confirm) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[49]
+	mi := &file_outrider_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4540,7 +4618,7 @@ func (x *Confirm) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Confirm.ProtoReflect.Descriptor instead.
 func (*Confirm) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{49}
+	return file_outrider_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Confirm) GetVersion() int64 {
@@ -4567,7 +4645,7 @@ type Confirmed struct {
 
 func (x *Confirmed) Reset() {
 	*x = Confirmed{}
-	mi := &file_outrider_proto_msgTypes[50]
+	mi := &file_outrider_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4579,7 +4657,7 @@ func (x *Confirmed) String() string {
 func (*Confirmed) ProtoMessage() {}
 
 func (x *Confirmed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[50]
+	mi := &file_outrider_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4592,7 +4670,7 @@ func (x *Confirmed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Confirmed.ProtoReflect.Descriptor instead.
 func (*Confirmed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{50}
+	return file_outrider_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Confirmed) GetTimeline() *Timeline {
@@ -4610,7 +4688,7 @@ type Drain struct {
 
 func (x *Drain) Reset() {
 	*x = Drain{}
-	mi := &file_outrider_proto_msgTypes[51]
+	mi := &file_outrider_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4622,7 +4700,7 @@ func (x *Drain) String() string {
 func (*Drain) ProtoMessage() {}
 
 func (x *Drain) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[51]
+	mi := &file_outrider_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4635,7 +4713,7 @@ func (x *Drain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drain.ProtoReflect.Descriptor instead.
 func (*Drain) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{51}
+	return file_outrider_proto_rawDescGZIP(), []int{52}
 }
 
 // Owner to holder: nobody needs what these executions made. A segment goes with the last execution that has rows in it.
@@ -4648,7 +4726,7 @@ type Release struct {
 
 func (x *Release) Reset() {
 	*x = Release{}
-	mi := &file_outrider_proto_msgTypes[52]
+	mi := &file_outrider_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4660,7 +4738,7 @@ func (x *Release) String() string {
 func (*Release) ProtoMessage() {}
 
 func (x *Release) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[52]
+	mi := &file_outrider_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4673,7 +4751,7 @@ func (x *Release) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Release.ProtoReflect.Descriptor instead.
 func (*Release) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{52}
+	return file_outrider_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Release) GetExecutions() []uint64 {
@@ -4696,7 +4774,7 @@ type Push struct {
 
 func (x *Push) Reset() {
 	*x = Push{}
-	mi := &file_outrider_proto_msgTypes[53]
+	mi := &file_outrider_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4708,7 +4786,7 @@ func (x *Push) String() string {
 func (*Push) ProtoMessage() {}
 
 func (x *Push) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[53]
+	mi := &file_outrider_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4721,7 +4799,7 @@ func (x *Push) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Push.ProtoReflect.Descriptor instead.
 func (*Push) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{53}
+	return file_outrider_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Push) GetIds() [][]byte {
@@ -4763,7 +4841,7 @@ type Pushed struct {
 
 func (x *Pushed) Reset() {
 	*x = Pushed{}
-	mi := &file_outrider_proto_msgTypes[54]
+	mi := &file_outrider_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4775,7 +4853,7 @@ func (x *Pushed) String() string {
 func (*Pushed) ProtoMessage() {}
 
 func (x *Pushed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[54]
+	mi := &file_outrider_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4788,7 +4866,7 @@ func (x *Pushed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pushed.ProtoReflect.Descriptor instead.
 func (*Pushed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{54}
+	return file_outrider_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *Pushed) GetFresh() int64 {
@@ -4813,7 +4891,7 @@ type EndStream struct {
 
 func (x *EndStream) Reset() {
 	*x = EndStream{}
-	mi := &file_outrider_proto_msgTypes[55]
+	mi := &file_outrider_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4825,7 +4903,7 @@ func (x *EndStream) String() string {
 func (*EndStream) ProtoMessage() {}
 
 func (x *EndStream) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[55]
+	mi := &file_outrider_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4838,7 +4916,7 @@ func (x *EndStream) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndStream.ProtoReflect.Descriptor instead.
 func (*EndStream) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{55}
+	return file_outrider_proto_rawDescGZIP(), []int{56}
 }
 
 // Owner to everybody: as Pushed.gone.
@@ -4851,7 +4929,7 @@ type LetGo struct {
 
 func (x *LetGo) Reset() {
 	*x = LetGo{}
-	mi := &file_outrider_proto_msgTypes[56]
+	mi := &file_outrider_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4863,7 +4941,7 @@ func (x *LetGo) String() string {
 func (*LetGo) ProtoMessage() {}
 
 func (x *LetGo) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[56]
+	mi := &file_outrider_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4876,7 +4954,7 @@ func (x *LetGo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LetGo.ProtoReflect.Descriptor instead.
 func (*LetGo) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{56}
+	return file_outrider_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *LetGo) GetGone() [][]byte {
@@ -4897,7 +4975,7 @@ type Take struct {
 
 func (x *Take) Reset() {
 	*x = Take{}
-	mi := &file_outrider_proto_msgTypes[57]
+	mi := &file_outrider_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4909,7 +4987,7 @@ func (x *Take) String() string {
 func (*Take) ProtoMessage() {}
 
 func (x *Take) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[57]
+	mi := &file_outrider_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4922,7 +5000,7 @@ func (x *Take) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Take.ProtoReflect.Descriptor instead.
 func (*Take) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{57}
+	return file_outrider_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Take) GetRollout() int64 {
@@ -4950,7 +5028,7 @@ type Alone struct {
 
 func (x *Alone) Reset() {
 	*x = Alone{}
-	mi := &file_outrider_proto_msgTypes[58]
+	mi := &file_outrider_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4962,7 +5040,7 @@ func (x *Alone) String() string {
 func (*Alone) ProtoMessage() {}
 
 func (x *Alone) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[58]
+	mi := &file_outrider_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4975,7 +5053,7 @@ func (x *Alone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Alone.ProtoReflect.Descriptor instead.
 func (*Alone) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{58}
+	return file_outrider_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *Alone) GetRole() string {
@@ -5001,7 +5079,7 @@ type CancelTake struct {
 
 func (x *CancelTake) Reset() {
 	*x = CancelTake{}
-	mi := &file_outrider_proto_msgTypes[59]
+	mi := &file_outrider_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5013,7 +5091,7 @@ func (x *CancelTake) String() string {
 func (*CancelTake) ProtoMessage() {}
 
 func (x *CancelTake) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[59]
+	mi := &file_outrider_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5026,7 +5104,7 @@ func (x *CancelTake) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelTake.ProtoReflect.Descriptor instead.
 func (*CancelTake) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{59}
+	return file_outrider_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *CancelTake) GetRollout() int64 {
@@ -5050,7 +5128,7 @@ type LeasedGroup struct {
 
 func (x *LeasedGroup) Reset() {
 	*x = LeasedGroup{}
-	mi := &file_outrider_proto_msgTypes[60]
+	mi := &file_outrider_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5062,7 +5140,7 @@ func (x *LeasedGroup) String() string {
 func (*LeasedGroup) ProtoMessage() {}
 
 func (x *LeasedGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[60]
+	mi := &file_outrider_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5075,7 +5153,7 @@ func (x *LeasedGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeasedGroup.ProtoReflect.Descriptor instead.
 func (*LeasedGroup) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{60}
+	return file_outrider_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *LeasedGroup) GetGroup() int64 {
@@ -5135,7 +5213,7 @@ type Lease struct {
 
 func (x *Lease) Reset() {
 	*x = Lease{}
-	mi := &file_outrider_proto_msgTypes[61]
+	mi := &file_outrider_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5147,7 +5225,7 @@ func (x *Lease) String() string {
 func (*Lease) ProtoMessage() {}
 
 func (x *Lease) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[61]
+	mi := &file_outrider_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5160,7 +5238,7 @@ func (x *Lease) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lease.ProtoReflect.Descriptor instead.
 func (*Lease) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{61}
+	return file_outrider_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *Lease) GetAdmission() uint64 {
@@ -5217,7 +5295,7 @@ type Shard struct {
 
 func (x *Shard) Reset() {
 	*x = Shard{}
-	mi := &file_outrider_proto_msgTypes[62]
+	mi := &file_outrider_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5229,7 +5307,7 @@ func (x *Shard) String() string {
 func (*Shard) ProtoMessage() {}
 
 func (x *Shard) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[62]
+	mi := &file_outrider_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5242,7 +5320,7 @@ func (x *Shard) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Shard.ProtoReflect.Descriptor instead.
 func (*Shard) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{62}
+	return file_outrider_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *Shard) GetLocators() []*Locator {
@@ -5278,7 +5356,7 @@ type Publish struct {
 
 func (x *Publish) Reset() {
 	*x = Publish{}
-	mi := &file_outrider_proto_msgTypes[63]
+	mi := &file_outrider_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5290,7 +5368,7 @@ func (x *Publish) String() string {
 func (*Publish) ProtoMessage() {}
 
 func (x *Publish) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[63]
+	mi := &file_outrider_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5303,7 +5381,7 @@ func (x *Publish) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Publish.ProtoReflect.Descriptor instead.
 func (*Publish) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{63}
+	return file_outrider_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *Publish) GetAdmission() uint64 {
@@ -5352,7 +5430,7 @@ type Publication struct {
 
 func (x *Publication) Reset() {
 	*x = Publication{}
-	mi := &file_outrider_proto_msgTypes[64]
+	mi := &file_outrider_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5364,7 +5442,7 @@ func (x *Publication) String() string {
 func (*Publication) ProtoMessage() {}
 
 func (x *Publication) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[64]
+	mi := &file_outrider_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5377,7 +5455,7 @@ func (x *Publication) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Publication.ProtoReflect.Descriptor instead.
 func (*Publication) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{64}
+	return file_outrider_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *Publication) GetAdmission() uint64 {
@@ -5459,7 +5537,7 @@ type Admit struct {
 
 func (x *Admit) Reset() {
 	*x = Admit{}
-	mi := &file_outrider_proto_msgTypes[65]
+	mi := &file_outrider_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5471,7 +5549,7 @@ func (x *Admit) String() string {
 func (*Admit) ProtoMessage() {}
 
 func (x *Admit) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[65]
+	mi := &file_outrider_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5484,7 +5562,7 @@ func (x *Admit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Admit.ProtoReflect.Descriptor instead.
 func (*Admit) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{65}
+	return file_outrider_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *Admit) GetPublication() *Publication {
@@ -5538,7 +5616,7 @@ type Admitted struct {
 
 func (x *Admitted) Reset() {
 	*x = Admitted{}
-	mi := &file_outrider_proto_msgTypes[66]
+	mi := &file_outrider_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5550,7 +5628,7 @@ func (x *Admitted) String() string {
 func (*Admitted) ProtoMessage() {}
 
 func (x *Admitted) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[66]
+	mi := &file_outrider_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5563,7 +5641,7 @@ func (x *Admitted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Admitted.ProtoReflect.Descriptor instead.
 func (*Admitted) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{66}
+	return file_outrider_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *Admitted) GetSegments() []*SegmentId {
@@ -5619,7 +5697,7 @@ type Next struct {
 
 func (x *Next) Reset() {
 	*x = Next{}
-	mi := &file_outrider_proto_msgTypes[67]
+	mi := &file_outrider_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5631,7 +5709,7 @@ func (x *Next) String() string {
 func (*Next) ProtoMessage() {}
 
 func (x *Next) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[67]
+	mi := &file_outrider_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5644,7 +5722,7 @@ func (x *Next) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Next.ProtoReflect.Descriptor instead.
 func (*Next) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{67}
+	return file_outrider_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *Next) GetRollout() int64 {
@@ -5665,7 +5743,7 @@ type Commit struct {
 
 func (x *Commit) Reset() {
 	*x = Commit{}
-	mi := &file_outrider_proto_msgTypes[68]
+	mi := &file_outrider_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5677,7 +5755,7 @@ func (x *Commit) String() string {
 func (*Commit) ProtoMessage() {}
 
 func (x *Commit) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[68]
+	mi := &file_outrider_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5690,7 +5768,7 @@ func (x *Commit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Commit.ProtoReflect.Descriptor instead.
 func (*Commit) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{68}
+	return file_outrider_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *Commit) GetAdmission() uint64 {
@@ -5717,7 +5795,7 @@ type Rollback struct {
 
 func (x *Rollback) Reset() {
 	*x = Rollback{}
-	mi := &file_outrider_proto_msgTypes[69]
+	mi := &file_outrider_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5729,7 +5807,7 @@ func (x *Rollback) String() string {
 func (*Rollback) ProtoMessage() {}
 
 func (x *Rollback) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[69]
+	mi := &file_outrider_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5742,7 +5820,7 @@ func (x *Rollback) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rollback.ProtoReflect.Descriptor instead.
 func (*Rollback) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{69}
+	return file_outrider_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *Rollback) GetAdmission() uint64 {
@@ -5768,7 +5846,7 @@ type LeaseStatus struct {
 
 func (x *LeaseStatus) Reset() {
 	*x = LeaseStatus{}
-	mi := &file_outrider_proto_msgTypes[70]
+	mi := &file_outrider_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5780,7 +5858,7 @@ func (x *LeaseStatus) String() string {
 func (*LeaseStatus) ProtoMessage() {}
 
 func (x *LeaseStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[70]
+	mi := &file_outrider_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5793,7 +5871,7 @@ func (x *LeaseStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaseStatus.ProtoReflect.Descriptor instead.
 func (*LeaseStatus) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{70}
+	return file_outrider_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *LeaseStatus) GetAdmission() uint64 {
@@ -5815,7 +5893,7 @@ type Settled struct {
 
 func (x *Settled) Reset() {
 	*x = Settled{}
-	mi := &file_outrider_proto_msgTypes[71]
+	mi := &file_outrider_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5827,7 +5905,7 @@ func (x *Settled) String() string {
 func (*Settled) ProtoMessage() {}
 
 func (x *Settled) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[71]
+	mi := &file_outrider_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5840,7 +5918,7 @@ func (x *Settled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Settled.ProtoReflect.Descriptor instead.
 func (*Settled) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{71}
+	return file_outrider_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *Settled) GetAdmission() uint64 {
@@ -5883,7 +5961,7 @@ type DiscardGroups struct {
 
 func (x *DiscardGroups) Reset() {
 	*x = DiscardGroups{}
-	mi := &file_outrider_proto_msgTypes[72]
+	mi := &file_outrider_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5895,7 +5973,7 @@ func (x *DiscardGroups) String() string {
 func (*DiscardGroups) ProtoMessage() {}
 
 func (x *DiscardGroups) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[72]
+	mi := &file_outrider_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5908,7 +5986,7 @@ func (x *DiscardGroups) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiscardGroups.ProtoReflect.Descriptor instead.
 func (*DiscardGroups) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{72}
+	return file_outrider_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *DiscardGroups) GetAdmission() uint64 {
@@ -5949,7 +6027,7 @@ type Entry struct {
 
 func (x *Entry) Reset() {
 	*x = Entry{}
-	mi := &file_outrider_proto_msgTypes[73]
+	mi := &file_outrider_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5961,7 +6039,7 @@ func (x *Entry) String() string {
 func (*Entry) ProtoMessage() {}
 
 func (x *Entry) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[73]
+	mi := &file_outrider_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5974,7 +6052,7 @@ func (x *Entry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Entry.ProtoReflect.Descriptor instead.
 func (*Entry) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{73}
+	return file_outrider_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *Entry) GetIndex() uint64 {
@@ -6003,7 +6081,7 @@ type SetBase struct {
 
 func (x *SetBase) Reset() {
 	*x = SetBase{}
-	mi := &file_outrider_proto_msgTypes[74]
+	mi := &file_outrider_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6015,7 +6093,7 @@ func (x *SetBase) String() string {
 func (*SetBase) ProtoMessage() {}
 
 func (x *SetBase) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[74]
+	mi := &file_outrider_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6028,7 +6106,7 @@ func (x *SetBase) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetBase.ProtoReflect.Descriptor instead.
 func (*SetBase) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{74}
+	return file_outrider_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *SetBase) GetIndex() uint64 {
@@ -6063,7 +6141,7 @@ type Append struct {
 
 func (x *Append) Reset() {
 	*x = Append{}
-	mi := &file_outrider_proto_msgTypes[75]
+	mi := &file_outrider_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6075,7 +6153,7 @@ func (x *Append) String() string {
 func (*Append) ProtoMessage() {}
 
 func (x *Append) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[75]
+	mi := &file_outrider_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6088,7 +6166,7 @@ func (x *Append) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Append.ProtoReflect.Descriptor instead.
 func (*Append) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{75}
+	return file_outrider_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *Append) GetEntry() *Entry {
@@ -6116,7 +6194,7 @@ type Committed struct {
 
 func (x *Committed) Reset() {
 	*x = Committed{}
-	mi := &file_outrider_proto_msgTypes[76]
+	mi := &file_outrider_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6128,7 +6206,7 @@ func (x *Committed) String() string {
 func (*Committed) ProtoMessage() {}
 
 func (x *Committed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[76]
+	mi := &file_outrider_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6141,7 +6219,7 @@ func (x *Committed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Committed.ProtoReflect.Descriptor instead.
 func (*Committed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{76}
+	return file_outrider_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *Committed) GetAdmission() uint64 {
@@ -6167,7 +6245,7 @@ type GetState struct {
 
 func (x *GetState) Reset() {
 	*x = GetState{}
-	mi := &file_outrider_proto_msgTypes[77]
+	mi := &file_outrider_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6179,7 +6257,7 @@ func (x *GetState) String() string {
 func (*GetState) ProtoMessage() {}
 
 func (x *GetState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[77]
+	mi := &file_outrider_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6192,7 +6270,7 @@ func (x *GetState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetState.ProtoReflect.Descriptor instead.
 func (*GetState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{77}
+	return file_outrider_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *GetState) GetRollout() int64 {
@@ -6211,7 +6289,7 @@ type StateBytes struct {
 
 func (x *StateBytes) Reset() {
 	*x = StateBytes{}
-	mi := &file_outrider_proto_msgTypes[78]
+	mi := &file_outrider_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6223,7 +6301,7 @@ func (x *StateBytes) String() string {
 func (*StateBytes) ProtoMessage() {}
 
 func (x *StateBytes) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[78]
+	mi := &file_outrider_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6236,7 +6314,7 @@ func (x *StateBytes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateBytes.ProtoReflect.Descriptor instead.
 func (*StateBytes) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{78}
+	return file_outrider_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *StateBytes) GetState() []byte {
@@ -6255,7 +6333,7 @@ type Saved struct {
 
 func (x *Saved) Reset() {
 	*x = Saved{}
-	mi := &file_outrider_proto_msgTypes[79]
+	mi := &file_outrider_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6267,7 +6345,7 @@ func (x *Saved) String() string {
 func (*Saved) ProtoMessage() {}
 
 func (x *Saved) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[79]
+	mi := &file_outrider_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6280,7 +6358,7 @@ func (x *Saved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Saved.ProtoReflect.Descriptor instead.
 func (*Saved) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{79}
+	return file_outrider_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *Saved) GetRollout() int64 {
@@ -6299,7 +6377,7 @@ type Rewind struct {
 
 func (x *Rewind) Reset() {
 	*x = Rewind{}
-	mi := &file_outrider_proto_msgTypes[80]
+	mi := &file_outrider_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6311,7 +6389,7 @@ func (x *Rewind) String() string {
 func (*Rewind) ProtoMessage() {}
 
 func (x *Rewind) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[80]
+	mi := &file_outrider_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6324,7 +6402,7 @@ func (x *Rewind) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rewind.ProtoReflect.Descriptor instead.
 func (*Rewind) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{80}
+	return file_outrider_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *Rewind) GetRollout() int64 {
@@ -6345,7 +6423,7 @@ type Rewound struct {
 
 func (x *Rewound) Reset() {
 	*x = Rewound{}
-	mi := &file_outrider_proto_msgTypes[81]
+	mi := &file_outrider_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6357,7 +6435,7 @@ func (x *Rewound) String() string {
 func (*Rewound) ProtoMessage() {}
 
 func (x *Rewound) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[81]
+	mi := &file_outrider_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6370,7 +6448,7 @@ func (x *Rewound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rewound.ProtoReflect.Descriptor instead.
 func (*Rewound) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{81}
+	return file_outrider_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *Rewound) GetRollout() int64 {
@@ -6406,7 +6484,7 @@ type GetStats struct {
 
 func (x *GetStats) Reset() {
 	*x = GetStats{}
-	mi := &file_outrider_proto_msgTypes[82]
+	mi := &file_outrider_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6418,7 +6496,7 @@ func (x *GetStats) String() string {
 func (*GetStats) ProtoMessage() {}
 
 func (x *GetStats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[82]
+	mi := &file_outrider_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6431,7 +6509,7 @@ func (x *GetStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStats.ProtoReflect.Descriptor instead.
 func (*GetStats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{82}
+	return file_outrider_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *GetStats) GetReady() bool {
@@ -6459,7 +6537,7 @@ type Count struct {
 
 func (x *Count) Reset() {
 	*x = Count{}
-	mi := &file_outrider_proto_msgTypes[83]
+	mi := &file_outrider_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6471,7 +6549,7 @@ func (x *Count) String() string {
 func (*Count) ProtoMessage() {}
 
 func (x *Count) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[83]
+	mi := &file_outrider_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6484,7 +6562,7 @@ func (x *Count) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Count.ProtoReflect.Descriptor instead.
 func (*Count) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{83}
+	return file_outrider_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *Count) GetGroups() int64 {
@@ -6523,7 +6601,7 @@ type Books struct {
 
 func (x *Books) Reset() {
 	*x = Books{}
-	mi := &file_outrider_proto_msgTypes[84]
+	mi := &file_outrider_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6535,7 +6613,7 @@ func (x *Books) String() string {
 func (*Books) ProtoMessage() {}
 
 func (x *Books) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[84]
+	mi := &file_outrider_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6548,7 +6626,7 @@ func (x *Books) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Books.ProtoReflect.Descriptor instead.
 func (*Books) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{84}
+	return file_outrider_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *Books) GetReserved() *Count {
@@ -6642,7 +6720,7 @@ type Stats struct {
 
 func (x *Stats) Reset() {
 	*x = Stats{}
-	mi := &file_outrider_proto_msgTypes[85]
+	mi := &file_outrider_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6654,7 +6732,7 @@ func (x *Stats) String() string {
 func (*Stats) ProtoMessage() {}
 
 func (x *Stats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[85]
+	mi := &file_outrider_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6667,7 +6745,7 @@ func (x *Stats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stats.ProtoReflect.Descriptor instead.
 func (*Stats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{85}
+	return file_outrider_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *Stats) GetBooks() *Books {
@@ -6961,7 +7039,7 @@ type StepStats struct {
 
 func (x *StepStats) Reset() {
 	*x = StepStats{}
-	mi := &file_outrider_proto_msgTypes[86]
+	mi := &file_outrider_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6973,7 +7051,7 @@ func (x *StepStats) String() string {
 func (*StepStats) ProtoMessage() {}
 
 func (x *StepStats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[86]
+	mi := &file_outrider_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6986,7 +7064,7 @@ func (x *StepStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepStats.ProtoReflect.Descriptor instead.
 func (*StepStats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{86}
+	return file_outrider_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *StepStats) GetConsumed() int64 {
@@ -7068,7 +7146,7 @@ type MemberStats struct {
 
 func (x *MemberStats) Reset() {
 	*x = MemberStats{}
-	mi := &file_outrider_proto_msgTypes[87]
+	mi := &file_outrider_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7080,7 +7158,7 @@ func (x *MemberStats) String() string {
 func (*MemberStats) ProtoMessage() {}
 
 func (x *MemberStats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[87]
+	mi := &file_outrider_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7093,7 +7171,7 @@ func (x *MemberStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberStats.ProtoReflect.Descriptor instead.
 func (*MemberStats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{87}
+	return file_outrider_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *MemberStats) GetName() string {
@@ -7161,7 +7239,7 @@ type GetMetrics struct {
 
 func (x *GetMetrics) Reset() {
 	*x = GetMetrics{}
-	mi := &file_outrider_proto_msgTypes[88]
+	mi := &file_outrider_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7173,7 +7251,7 @@ func (x *GetMetrics) String() string {
 func (*GetMetrics) ProtoMessage() {}
 
 func (x *GetMetrics) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[88]
+	mi := &file_outrider_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7186,7 +7264,7 @@ func (x *GetMetrics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetMetrics.ProtoReflect.Descriptor instead.
 func (*GetMetrics) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{88}
+	return file_outrider_proto_rawDescGZIP(), []int{89}
 }
 
 type Metrics struct {
@@ -7198,7 +7276,7 @@ type Metrics struct {
 
 func (x *Metrics) Reset() {
 	*x = Metrics{}
-	mi := &file_outrider_proto_msgTypes[89]
+	mi := &file_outrider_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7210,7 +7288,7 @@ func (x *Metrics) String() string {
 func (*Metrics) ProtoMessage() {}
 
 func (x *Metrics) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[89]
+	mi := &file_outrider_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7223,7 +7301,7 @@ func (x *Metrics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Metrics.ProtoReflect.Descriptor instead.
 func (*Metrics) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{89}
+	return file_outrider_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *Metrics) GetText() string {
@@ -7242,7 +7320,7 @@ type Close struct {
 
 func (x *Close) Reset() {
 	*x = Close{}
-	mi := &file_outrider_proto_msgTypes[90]
+	mi := &file_outrider_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7254,7 +7332,7 @@ func (x *Close) String() string {
 func (*Close) ProtoMessage() {}
 
 func (x *Close) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[90]
+	mi := &file_outrider_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7267,7 +7345,7 @@ func (x *Close) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Close.ProtoReflect.Descriptor instead.
 func (*Close) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{90}
+	return file_outrider_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *Close) GetForce() bool {
@@ -7287,7 +7365,7 @@ type Closed struct {
 
 func (x *Closed) Reset() {
 	*x = Closed{}
-	mi := &file_outrider_proto_msgTypes[91]
+	mi := &file_outrider_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7299,7 +7377,7 @@ func (x *Closed) String() string {
 func (*Closed) ProtoMessage() {}
 
 func (x *Closed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[91]
+	mi := &file_outrider_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7312,7 +7390,7 @@ func (x *Closed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Closed.ProtoReflect.Descriptor instead.
 func (*Closed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{91}
+	return file_outrider_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *Closed) GetStats() *Stats {
@@ -7338,7 +7416,7 @@ type Hold struct {
 
 func (x *Hold) Reset() {
 	*x = Hold{}
-	mi := &file_outrider_proto_msgTypes[92]
+	mi := &file_outrider_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7350,7 +7428,7 @@ func (x *Hold) String() string {
 func (*Hold) ProtoMessage() {}
 
 func (x *Hold) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[92]
+	mi := &file_outrider_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7363,7 +7441,7 @@ func (x *Hold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hold.ProtoReflect.Descriptor instead.
 func (*Hold) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{92}
+	return file_outrider_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *Hold) GetReason() string {
@@ -7382,7 +7460,7 @@ type HoldGranted struct {
 
 func (x *HoldGranted) Reset() {
 	*x = HoldGranted{}
-	mi := &file_outrider_proto_msgTypes[93]
+	mi := &file_outrider_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7394,7 +7472,7 @@ func (x *HoldGranted) String() string {
 func (*HoldGranted) ProtoMessage() {}
 
 func (x *HoldGranted) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[93]
+	mi := &file_outrider_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7407,7 +7485,7 @@ func (x *HoldGranted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldGranted.ProtoReflect.Descriptor instead.
 func (*HoldGranted) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{93}
+	return file_outrider_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *HoldGranted) GetHold() uint64 {
@@ -7426,7 +7504,7 @@ type AwaitFrontier struct {
 
 func (x *AwaitFrontier) Reset() {
 	*x = AwaitFrontier{}
-	mi := &file_outrider_proto_msgTypes[94]
+	mi := &file_outrider_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7438,7 +7516,7 @@ func (x *AwaitFrontier) String() string {
 func (*AwaitFrontier) ProtoMessage() {}
 
 func (x *AwaitFrontier) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[94]
+	mi := &file_outrider_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7451,7 +7529,7 @@ func (x *AwaitFrontier) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AwaitFrontier.ProtoReflect.Descriptor instead.
 func (*AwaitFrontier) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{94}
+	return file_outrider_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *AwaitFrontier) GetHold() uint64 {
@@ -7470,7 +7548,7 @@ type ReleaseHold struct {
 
 func (x *ReleaseHold) Reset() {
 	*x = ReleaseHold{}
-	mi := &file_outrider_proto_msgTypes[95]
+	mi := &file_outrider_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7482,7 +7560,7 @@ func (x *ReleaseHold) String() string {
 func (*ReleaseHold) ProtoMessage() {}
 
 func (x *ReleaseHold) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[95]
+	mi := &file_outrider_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7495,7 +7573,7 @@ func (x *ReleaseHold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseHold.ProtoReflect.Descriptor instead.
 func (*ReleaseHold) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{95}
+	return file_outrider_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *ReleaseHold) GetHold() uint64 {
@@ -7516,7 +7594,7 @@ type BeginUpdate struct {
 
 func (x *BeginUpdate) Reset() {
 	*x = BeginUpdate{}
-	mi := &file_outrider_proto_msgTypes[96]
+	mi := &file_outrider_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7528,7 +7606,7 @@ func (x *BeginUpdate) String() string {
 func (*BeginUpdate) ProtoMessage() {}
 
 func (x *BeginUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[96]
+	mi := &file_outrider_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7541,7 +7619,7 @@ func (x *BeginUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginUpdate.ProtoReflect.Descriptor instead.
 func (*BeginUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{96}
+	return file_outrider_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *BeginUpdate) GetVersion() int64 {
@@ -7579,7 +7657,7 @@ type EngineState struct {
 
 func (x *EngineState) Reset() {
 	*x = EngineState{}
-	mi := &file_outrider_proto_msgTypes[97]
+	mi := &file_outrider_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7591,7 +7669,7 @@ func (x *EngineState) String() string {
 func (*EngineState) ProtoMessage() {}
 
 func (x *EngineState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[97]
+	mi := &file_outrider_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7604,7 +7682,7 @@ func (x *EngineState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EngineState.ProtoReflect.Descriptor instead.
 func (*EngineState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{97}
+	return file_outrider_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *EngineState) GetSession() uint64 {
@@ -7664,7 +7742,7 @@ type UpdateState struct {
 
 func (x *UpdateState) Reset() {
 	*x = UpdateState{}
-	mi := &file_outrider_proto_msgTypes[98]
+	mi := &file_outrider_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7676,7 +7754,7 @@ func (x *UpdateState) String() string {
 func (*UpdateState) ProtoMessage() {}
 
 func (x *UpdateState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[98]
+	mi := &file_outrider_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7689,7 +7767,7 @@ func (x *UpdateState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateState.ProtoReflect.Descriptor instead.
 func (*UpdateState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{98}
+	return file_outrider_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *UpdateState) GetHold() uint64 {
@@ -7750,7 +7828,7 @@ type GetUpdate struct {
 
 func (x *GetUpdate) Reset() {
 	*x = GetUpdate{}
-	mi := &file_outrider_proto_msgTypes[99]
+	mi := &file_outrider_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7762,7 +7840,7 @@ func (x *GetUpdate) String() string {
 func (*GetUpdate) ProtoMessage() {}
 
 func (x *GetUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[99]
+	mi := &file_outrider_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7775,7 +7853,7 @@ func (x *GetUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetUpdate.ProtoReflect.Descriptor instead.
 func (*GetUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{99}
+	return file_outrider_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *GetUpdate) GetHold() uint64 {
@@ -7796,7 +7874,7 @@ type RecordUpdate struct {
 
 func (x *RecordUpdate) Reset() {
 	*x = RecordUpdate{}
-	mi := &file_outrider_proto_msgTypes[100]
+	mi := &file_outrider_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7808,7 +7886,7 @@ func (x *RecordUpdate) String() string {
 func (*RecordUpdate) ProtoMessage() {}
 
 func (x *RecordUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[100]
+	mi := &file_outrider_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7821,7 +7899,7 @@ func (x *RecordUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordUpdate.ProtoReflect.Descriptor instead.
 func (*RecordUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{100}
+	return file_outrider_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *RecordUpdate) GetHold() uint64 {
@@ -7848,7 +7926,7 @@ type UndoUpdate struct {
 
 func (x *UndoUpdate) Reset() {
 	*x = UndoUpdate{}
-	mi := &file_outrider_proto_msgTypes[101]
+	mi := &file_outrider_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7860,7 +7938,7 @@ func (x *UndoUpdate) String() string {
 func (*UndoUpdate) ProtoMessage() {}
 
 func (x *UndoUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[101]
+	mi := &file_outrider_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7873,7 +7951,7 @@ func (x *UndoUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoUpdate.ProtoReflect.Descriptor instead.
 func (*UndoUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{101}
+	return file_outrider_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *UndoUpdate) GetHold() uint64 {
@@ -8016,11 +8094,17 @@ const file_outrider_proto_rawDesc = "" +
 	"\x04host\x18\x02 \x01(\tR\x04host\x12\x16\n" +
 	"\x06socket\x18\x03 \x01(\tR\x06socket\x12\x18\n" +
 	"\aaddress\x18\x04 \x01(\tR\aaddress\x12\x16\n" +
-	"\x06memory\x18F \x01(\x04R\x06memory\"?\n" +
+	"\x06memory\x18F \x01(\x04R\x06memory\"d\n" +
 	"\x03Run\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\tR\x02id\x12\x14\n" +
-	"\x05token\x18\x03 \x01(\tR\x05token\"\x96\x01\n" +
+	"\x05token\x18\x03 \x01(\tR\x05token\x12#\n" +
+	"\x03tls\x18\x84\x02 \x01(\v2\x10.outrider.v1.TlsR\x03tls\"O\n" +
+	"\x03Tls\x12\x0e\n" +
+	"\x02ca\x18\x01 \x01(\fR\x02ca\x12\x12\n" +
+	"\x04cert\x18\x02 \x01(\fR\x04cert\x12\x10\n" +
+	"\x03key\x18\x03 \x01(\fR\x03key\x12\x12\n" +
+	"\x04name\x18\x04 \x01(\tR\x04name\"\x96\x01\n" +
 	"\x03Own\x12\"\n" +
 	"\x03run\x18\x01 \x01(\v2\x10.outrider.v1.RunR\x03run\x12+\n" +
 	"\x06config\x18\x02 \x01(\v2\x13.outrider.v1.ConfigR\x06config\x12\x14\n" +
@@ -8504,7 +8588,7 @@ func file_outrider_proto_rawDescGZIP() []byte {
 	return file_outrider_proto_rawDescData
 }
 
-var file_outrider_proto_msgTypes = make([]protoimpl.MessageInfo, 106)
+var file_outrider_proto_msgTypes = make([]protoimpl.MessageInfo, 107)
 var file_outrider_proto_goTypes = []any{
 	(*Frame)(nil),           // 0: outrider.v1.Frame
 	(*Error)(nil),           // 1: outrider.v1.Error
@@ -8520,98 +8604,99 @@ var file_outrider_proto_goTypes = []any{
 	(*Locator)(nil),         // 11: outrider.v1.Locator
 	(*Endpoint)(nil),        // 12: outrider.v1.Endpoint
 	(*Run)(nil),             // 13: outrider.v1.Run
-	(*Own)(nil),             // 14: outrider.v1.Own
-	(*Config)(nil),          // 15: outrider.v1.Config
-	(*Times)(nil),           // 16: outrider.v1.Times
-	(*Source)(nil),          // 17: outrider.v1.Source
-	(*Owned)(nil),           // 18: outrider.v1.Owned
-	(*Join)(nil),            // 19: outrider.v1.Join
-	(*WorkerRole)(nil),      // 20: outrider.v1.WorkerRole
-	(*TrainerRole)(nil),     // 21: outrider.v1.TrainerRole
-	(*Inventory)(nil),       // 22: outrider.v1.Inventory
-	(*Held)(nil),            // 23: outrider.v1.Held
-	(*Joined)(nil),          // 24: outrider.v1.Joined
-	(*Leave)(nil),           // 25: outrider.v1.Leave
-	(*Locate)(nil),          // 26: outrider.v1.Locate
-	(*Located)(nil),         // 27: outrider.v1.Located
-	(*NewTerm)(nil),         // 28: outrider.v1.NewTerm
-	(*Restored)(nil),        // 29: outrider.v1.Restored
-	(*NewTimeline)(nil),     // 30: outrider.v1.NewTimeline
-	(*End)(nil),             // 31: outrider.v1.End
-	(*Fetch)(nil),           // 32: outrider.v1.Fetch
-	(*Fetched)(nil),         // 33: outrider.v1.Fetched
-	(*Receipts)(nil),        // 34: outrider.v1.Receipts
-	(*Grant)(nil),           // 35: outrider.v1.Grant
-	(*Carried)(nil),         // 36: outrider.v1.Carried
-	(*Credit)(nil),          // 37: outrider.v1.Credit
-	(*Cancel)(nil),          // 38: outrider.v1.Cancel
-	(*SetSlots)(nil),        // 39: outrider.v1.SetSlots
-	(*CancelGroups)(nil),    // 40: outrider.v1.CancelGroups
-	(*GroupsCancelled)(nil), // 41: outrider.v1.GroupsCancelled
-	(*SampleDone)(nil),      // 42: outrider.v1.SampleDone
-	(*SampleCount)(nil),     // 43: outrider.v1.SampleCount
-	(*Report)(nil),          // 44: outrider.v1.Report
-	(*Successes)(nil),       // 45: outrider.v1.Successes
-	(*Outcome)(nil),         // 46: outrider.v1.Outcome
-	(*Summary)(nil),         // 47: outrider.v1.Summary
-	(*Reported)(nil),        // 48: outrider.v1.Reported
-	(*Confirm)(nil),         // 49: outrider.v1.Confirm
-	(*Confirmed)(nil),       // 50: outrider.v1.Confirmed
-	(*Drain)(nil),           // 51: outrider.v1.Drain
-	(*Release)(nil),         // 52: outrider.v1.Release
-	(*Push)(nil),            // 53: outrider.v1.Push
-	(*Pushed)(nil),          // 54: outrider.v1.Pushed
-	(*EndStream)(nil),       // 55: outrider.v1.EndStream
-	(*LetGo)(nil),           // 56: outrider.v1.LetGo
-	(*Take)(nil),            // 57: outrider.v1.Take
-	(*Alone)(nil),           // 58: outrider.v1.Alone
-	(*CancelTake)(nil),      // 59: outrider.v1.CancelTake
-	(*LeasedGroup)(nil),     // 60: outrider.v1.LeasedGroup
-	(*Lease)(nil),           // 61: outrider.v1.Lease
-	(*Shard)(nil),           // 62: outrider.v1.Shard
-	(*Publish)(nil),         // 63: outrider.v1.Publish
-	(*Publication)(nil),     // 64: outrider.v1.Publication
-	(*Admit)(nil),           // 65: outrider.v1.Admit
-	(*Admitted)(nil),        // 66: outrider.v1.Admitted
-	(*Next)(nil),            // 67: outrider.v1.Next
-	(*Commit)(nil),          // 68: outrider.v1.Commit
-	(*Rollback)(nil),        // 69: outrider.v1.Rollback
-	(*LeaseStatus)(nil),     // 70: outrider.v1.LeaseStatus
-	(*Settled)(nil),         // 71: outrider.v1.Settled
-	(*DiscardGroups)(nil),   // 72: outrider.v1.DiscardGroups
-	(*Entry)(nil),           // 73: outrider.v1.Entry
-	(*SetBase)(nil),         // 74: outrider.v1.SetBase
-	(*Append)(nil),          // 75: outrider.v1.Append
-	(*Committed)(nil),       // 76: outrider.v1.Committed
-	(*GetState)(nil),        // 77: outrider.v1.GetState
-	(*StateBytes)(nil),      // 78: outrider.v1.StateBytes
-	(*Saved)(nil),           // 79: outrider.v1.Saved
-	(*Rewind)(nil),          // 80: outrider.v1.Rewind
-	(*Rewound)(nil),         // 81: outrider.v1.Rewound
-	(*GetStats)(nil),        // 82: outrider.v1.GetStats
-	(*Count)(nil),           // 83: outrider.v1.Count
-	(*Books)(nil),           // 84: outrider.v1.Books
-	(*Stats)(nil),           // 85: outrider.v1.Stats
-	(*StepStats)(nil),       // 86: outrider.v1.StepStats
-	(*MemberStats)(nil),     // 87: outrider.v1.MemberStats
-	(*GetMetrics)(nil),      // 88: outrider.v1.GetMetrics
-	(*Metrics)(nil),         // 89: outrider.v1.Metrics
-	(*Close)(nil),           // 90: outrider.v1.Close
-	(*Closed)(nil),          // 91: outrider.v1.Closed
-	(*Hold)(nil),            // 92: outrider.v1.Hold
-	(*HoldGranted)(nil),     // 93: outrider.v1.HoldGranted
-	(*AwaitFrontier)(nil),   // 94: outrider.v1.AwaitFrontier
-	(*ReleaseHold)(nil),     // 95: outrider.v1.ReleaseHold
-	(*BeginUpdate)(nil),     // 96: outrider.v1.BeginUpdate
-	(*EngineState)(nil),     // 97: outrider.v1.EngineState
-	(*UpdateState)(nil),     // 98: outrider.v1.UpdateState
-	(*GetUpdate)(nil),       // 99: outrider.v1.GetUpdate
-	(*RecordUpdate)(nil),    // 100: outrider.v1.RecordUpdate
-	(*UndoUpdate)(nil),      // 101: outrider.v1.UndoUpdate
-	nil,                     // 102: outrider.v1.Publish.RolesEntry
-	nil,                     // 103: outrider.v1.Publication.RolesEntry
-	nil,                     // 104: outrider.v1.Books.DiscardedEntry
-	nil,                     // 105: outrider.v1.Books.LiveGroupsEntry
+	(*Tls)(nil),             // 14: outrider.v1.Tls
+	(*Own)(nil),             // 15: outrider.v1.Own
+	(*Config)(nil),          // 16: outrider.v1.Config
+	(*Times)(nil),           // 17: outrider.v1.Times
+	(*Source)(nil),          // 18: outrider.v1.Source
+	(*Owned)(nil),           // 19: outrider.v1.Owned
+	(*Join)(nil),            // 20: outrider.v1.Join
+	(*WorkerRole)(nil),      // 21: outrider.v1.WorkerRole
+	(*TrainerRole)(nil),     // 22: outrider.v1.TrainerRole
+	(*Inventory)(nil),       // 23: outrider.v1.Inventory
+	(*Held)(nil),            // 24: outrider.v1.Held
+	(*Joined)(nil),          // 25: outrider.v1.Joined
+	(*Leave)(nil),           // 26: outrider.v1.Leave
+	(*Locate)(nil),          // 27: outrider.v1.Locate
+	(*Located)(nil),         // 28: outrider.v1.Located
+	(*NewTerm)(nil),         // 29: outrider.v1.NewTerm
+	(*Restored)(nil),        // 30: outrider.v1.Restored
+	(*NewTimeline)(nil),     // 31: outrider.v1.NewTimeline
+	(*End)(nil),             // 32: outrider.v1.End
+	(*Fetch)(nil),           // 33: outrider.v1.Fetch
+	(*Fetched)(nil),         // 34: outrider.v1.Fetched
+	(*Receipts)(nil),        // 35: outrider.v1.Receipts
+	(*Grant)(nil),           // 36: outrider.v1.Grant
+	(*Carried)(nil),         // 37: outrider.v1.Carried
+	(*Credit)(nil),          // 38: outrider.v1.Credit
+	(*Cancel)(nil),          // 39: outrider.v1.Cancel
+	(*SetSlots)(nil),        // 40: outrider.v1.SetSlots
+	(*CancelGroups)(nil),    // 41: outrider.v1.CancelGroups
+	(*GroupsCancelled)(nil), // 42: outrider.v1.GroupsCancelled
+	(*SampleDone)(nil),      // 43: outrider.v1.SampleDone
+	(*SampleCount)(nil),     // 44: outrider.v1.SampleCount
+	(*Report)(nil),          // 45: outrider.v1.Report
+	(*Successes)(nil),       // 46: outrider.v1.Successes
+	(*Outcome)(nil),         // 47: outrider.v1.Outcome
+	(*Summary)(nil),         // 48: outrider.v1.Summary
+	(*Reported)(nil),        // 49: outrider.v1.Reported
+	(*Confirm)(nil),         // 50: outrider.v1.Confirm
+	(*Confirmed)(nil),       // 51: outrider.v1.Confirmed
+	(*Drain)(nil),           // 52: outrider.v1.Drain
+	(*Release)(nil),         // 53: outrider.v1.Release
+	(*Push)(nil),            // 54: outrider.v1.Push
+	(*Pushed)(nil),          // 55: outrider.v1.Pushed
+	(*EndStream)(nil),       // 56: outrider.v1.EndStream
+	(*LetGo)(nil),           // 57: outrider.v1.LetGo
+	(*Take)(nil),            // 58: outrider.v1.Take
+	(*Alone)(nil),           // 59: outrider.v1.Alone
+	(*CancelTake)(nil),      // 60: outrider.v1.CancelTake
+	(*LeasedGroup)(nil),     // 61: outrider.v1.LeasedGroup
+	(*Lease)(nil),           // 62: outrider.v1.Lease
+	(*Shard)(nil),           // 63: outrider.v1.Shard
+	(*Publish)(nil),         // 64: outrider.v1.Publish
+	(*Publication)(nil),     // 65: outrider.v1.Publication
+	(*Admit)(nil),           // 66: outrider.v1.Admit
+	(*Admitted)(nil),        // 67: outrider.v1.Admitted
+	(*Next)(nil),            // 68: outrider.v1.Next
+	(*Commit)(nil),          // 69: outrider.v1.Commit
+	(*Rollback)(nil),        // 70: outrider.v1.Rollback
+	(*LeaseStatus)(nil),     // 71: outrider.v1.LeaseStatus
+	(*Settled)(nil),         // 72: outrider.v1.Settled
+	(*DiscardGroups)(nil),   // 73: outrider.v1.DiscardGroups
+	(*Entry)(nil),           // 74: outrider.v1.Entry
+	(*SetBase)(nil),         // 75: outrider.v1.SetBase
+	(*Append)(nil),          // 76: outrider.v1.Append
+	(*Committed)(nil),       // 77: outrider.v1.Committed
+	(*GetState)(nil),        // 78: outrider.v1.GetState
+	(*StateBytes)(nil),      // 79: outrider.v1.StateBytes
+	(*Saved)(nil),           // 80: outrider.v1.Saved
+	(*Rewind)(nil),          // 81: outrider.v1.Rewind
+	(*Rewound)(nil),         // 82: outrider.v1.Rewound
+	(*GetStats)(nil),        // 83: outrider.v1.GetStats
+	(*Count)(nil),           // 84: outrider.v1.Count
+	(*Books)(nil),           // 85: outrider.v1.Books
+	(*Stats)(nil),           // 86: outrider.v1.Stats
+	(*StepStats)(nil),       // 87: outrider.v1.StepStats
+	(*MemberStats)(nil),     // 88: outrider.v1.MemberStats
+	(*GetMetrics)(nil),      // 89: outrider.v1.GetMetrics
+	(*Metrics)(nil),         // 90: outrider.v1.Metrics
+	(*Close)(nil),           // 91: outrider.v1.Close
+	(*Closed)(nil),          // 92: outrider.v1.Closed
+	(*Hold)(nil),            // 93: outrider.v1.Hold
+	(*HoldGranted)(nil),     // 94: outrider.v1.HoldGranted
+	(*AwaitFrontier)(nil),   // 95: outrider.v1.AwaitFrontier
+	(*ReleaseHold)(nil),     // 96: outrider.v1.ReleaseHold
+	(*BeginUpdate)(nil),     // 97: outrider.v1.BeginUpdate
+	(*EngineState)(nil),     // 98: outrider.v1.EngineState
+	(*UpdateState)(nil),     // 99: outrider.v1.UpdateState
+	(*GetUpdate)(nil),       // 100: outrider.v1.GetUpdate
+	(*RecordUpdate)(nil),    // 101: outrider.v1.RecordUpdate
+	(*UndoUpdate)(nil),      // 102: outrider.v1.UndoUpdate
+	nil,                     // 103: outrider.v1.Publish.RolesEntry
+	nil,                     // 104: outrider.v1.Publication.RolesEntry
+	nil,                     // 105: outrider.v1.Books.DiscardedEntry
+	nil,                     // 106: outrider.v1.Books.LiveGroupsEntry
 }
 var file_outrider_proto_depIdxs = []int32{
 	1,   // 0: outrider.v1.Frame.error:type_name -> outrider.v1.Error
@@ -8620,156 +8705,157 @@ var file_outrider_proto_depIdxs = []int32{
 	5,   // 3: outrider.v1.Frame.spilled:type_name -> outrider.v1.Spilled
 	6,   // 4: outrider.v1.Frame.log_line:type_name -> outrider.v1.LogLine
 	2,   // 5: outrider.v1.Frame.done:type_name -> outrider.v1.Done
-	14,  // 6: outrider.v1.Frame.own:type_name -> outrider.v1.Own
-	18,  // 7: outrider.v1.Frame.owned:type_name -> outrider.v1.Owned
-	19,  // 8: outrider.v1.Frame.join:type_name -> outrider.v1.Join
-	24,  // 9: outrider.v1.Frame.joined:type_name -> outrider.v1.Joined
-	25,  // 10: outrider.v1.Frame.leave:type_name -> outrider.v1.Leave
-	26,  // 11: outrider.v1.Frame.locate:type_name -> outrider.v1.Locate
-	27,  // 12: outrider.v1.Frame.located:type_name -> outrider.v1.Located
-	28,  // 13: outrider.v1.Frame.new_term:type_name -> outrider.v1.NewTerm
-	30,  // 14: outrider.v1.Frame.new_timeline:type_name -> outrider.v1.NewTimeline
-	31,  // 15: outrider.v1.Frame.end:type_name -> outrider.v1.End
-	32,  // 16: outrider.v1.Frame.fetch:type_name -> outrider.v1.Fetch
-	33,  // 17: outrider.v1.Frame.fetched:type_name -> outrider.v1.Fetched
-	35,  // 18: outrider.v1.Frame.grant:type_name -> outrider.v1.Grant
-	38,  // 19: outrider.v1.Frame.cancel:type_name -> outrider.v1.Cancel
-	42,  // 20: outrider.v1.Frame.sample_done:type_name -> outrider.v1.SampleDone
-	44,  // 21: outrider.v1.Frame.report:type_name -> outrider.v1.Report
-	48,  // 22: outrider.v1.Frame.reported:type_name -> outrider.v1.Reported
-	49,  // 23: outrider.v1.Frame.confirm:type_name -> outrider.v1.Confirm
-	50,  // 24: outrider.v1.Frame.confirmed:type_name -> outrider.v1.Confirmed
-	51,  // 25: outrider.v1.Frame.drain:type_name -> outrider.v1.Drain
-	52,  // 26: outrider.v1.Frame.release:type_name -> outrider.v1.Release
-	36,  // 27: outrider.v1.Frame.carried:type_name -> outrider.v1.Carried
-	37,  // 28: outrider.v1.Frame.credit:type_name -> outrider.v1.Credit
-	40,  // 29: outrider.v1.Frame.cancel_groups:type_name -> outrider.v1.CancelGroups
-	41,  // 30: outrider.v1.Frame.groups_cancelled:type_name -> outrider.v1.GroupsCancelled
-	39,  // 31: outrider.v1.Frame.set_slots:type_name -> outrider.v1.SetSlots
-	57,  // 32: outrider.v1.Frame.take:type_name -> outrider.v1.Take
-	59,  // 33: outrider.v1.Frame.cancel_take:type_name -> outrider.v1.CancelTake
-	61,  // 34: outrider.v1.Frame.lease:type_name -> outrider.v1.Lease
-	63,  // 35: outrider.v1.Frame.publish:type_name -> outrider.v1.Publish
-	64,  // 36: outrider.v1.Frame.publication:type_name -> outrider.v1.Publication
-	65,  // 37: outrider.v1.Frame.admit:type_name -> outrider.v1.Admit
-	66,  // 38: outrider.v1.Frame.admitted:type_name -> outrider.v1.Admitted
-	68,  // 39: outrider.v1.Frame.commit:type_name -> outrider.v1.Commit
-	69,  // 40: outrider.v1.Frame.rollback:type_name -> outrider.v1.Rollback
-	70,  // 41: outrider.v1.Frame.lease_status:type_name -> outrider.v1.LeaseStatus
-	71,  // 42: outrider.v1.Frame.settled:type_name -> outrider.v1.Settled
-	72,  // 43: outrider.v1.Frame.discard_groups:type_name -> outrider.v1.DiscardGroups
-	67,  // 44: outrider.v1.Frame.next:type_name -> outrider.v1.Next
-	53,  // 45: outrider.v1.Frame.push:type_name -> outrider.v1.Push
-	54,  // 46: outrider.v1.Frame.pushed:type_name -> outrider.v1.Pushed
-	55,  // 47: outrider.v1.Frame.end_stream:type_name -> outrider.v1.EndStream
-	56,  // 48: outrider.v1.Frame.let_go:type_name -> outrider.v1.LetGo
-	74,  // 49: outrider.v1.Frame.set_base:type_name -> outrider.v1.SetBase
-	75,  // 50: outrider.v1.Frame.append:type_name -> outrider.v1.Append
-	76,  // 51: outrider.v1.Frame.committed:type_name -> outrider.v1.Committed
-	29,  // 52: outrider.v1.Frame.restored:type_name -> outrider.v1.Restored
-	77,  // 53: outrider.v1.Frame.get_state:type_name -> outrider.v1.GetState
-	78,  // 54: outrider.v1.Frame.state_bytes:type_name -> outrider.v1.StateBytes
-	79,  // 55: outrider.v1.Frame.saved:type_name -> outrider.v1.Saved
-	80,  // 56: outrider.v1.Frame.rewind:type_name -> outrider.v1.Rewind
-	81,  // 57: outrider.v1.Frame.rewound:type_name -> outrider.v1.Rewound
-	82,  // 58: outrider.v1.Frame.get_stats:type_name -> outrider.v1.GetStats
-	85,  // 59: outrider.v1.Frame.stats:type_name -> outrider.v1.Stats
-	90,  // 60: outrider.v1.Frame.close:type_name -> outrider.v1.Close
-	91,  // 61: outrider.v1.Frame.closed:type_name -> outrider.v1.Closed
-	88,  // 62: outrider.v1.Frame.get_metrics:type_name -> outrider.v1.GetMetrics
-	89,  // 63: outrider.v1.Frame.metrics:type_name -> outrider.v1.Metrics
-	92,  // 64: outrider.v1.Frame.hold:type_name -> outrider.v1.Hold
-	93,  // 65: outrider.v1.Frame.hold_granted:type_name -> outrider.v1.HoldGranted
-	94,  // 66: outrider.v1.Frame.await_frontier:type_name -> outrider.v1.AwaitFrontier
-	95,  // 67: outrider.v1.Frame.release_hold:type_name -> outrider.v1.ReleaseHold
-	96,  // 68: outrider.v1.Frame.begin_update:type_name -> outrider.v1.BeginUpdate
-	98,  // 69: outrider.v1.Frame.update_state:type_name -> outrider.v1.UpdateState
-	99,  // 70: outrider.v1.Frame.get_update:type_name -> outrider.v1.GetUpdate
-	100, // 71: outrider.v1.Frame.record_update:type_name -> outrider.v1.RecordUpdate
-	101, // 72: outrider.v1.Frame.undo_update:type_name -> outrider.v1.UndoUpdate
+	15,  // 6: outrider.v1.Frame.own:type_name -> outrider.v1.Own
+	19,  // 7: outrider.v1.Frame.owned:type_name -> outrider.v1.Owned
+	20,  // 8: outrider.v1.Frame.join:type_name -> outrider.v1.Join
+	25,  // 9: outrider.v1.Frame.joined:type_name -> outrider.v1.Joined
+	26,  // 10: outrider.v1.Frame.leave:type_name -> outrider.v1.Leave
+	27,  // 11: outrider.v1.Frame.locate:type_name -> outrider.v1.Locate
+	28,  // 12: outrider.v1.Frame.located:type_name -> outrider.v1.Located
+	29,  // 13: outrider.v1.Frame.new_term:type_name -> outrider.v1.NewTerm
+	31,  // 14: outrider.v1.Frame.new_timeline:type_name -> outrider.v1.NewTimeline
+	32,  // 15: outrider.v1.Frame.end:type_name -> outrider.v1.End
+	33,  // 16: outrider.v1.Frame.fetch:type_name -> outrider.v1.Fetch
+	34,  // 17: outrider.v1.Frame.fetched:type_name -> outrider.v1.Fetched
+	36,  // 18: outrider.v1.Frame.grant:type_name -> outrider.v1.Grant
+	39,  // 19: outrider.v1.Frame.cancel:type_name -> outrider.v1.Cancel
+	43,  // 20: outrider.v1.Frame.sample_done:type_name -> outrider.v1.SampleDone
+	45,  // 21: outrider.v1.Frame.report:type_name -> outrider.v1.Report
+	49,  // 22: outrider.v1.Frame.reported:type_name -> outrider.v1.Reported
+	50,  // 23: outrider.v1.Frame.confirm:type_name -> outrider.v1.Confirm
+	51,  // 24: outrider.v1.Frame.confirmed:type_name -> outrider.v1.Confirmed
+	52,  // 25: outrider.v1.Frame.drain:type_name -> outrider.v1.Drain
+	53,  // 26: outrider.v1.Frame.release:type_name -> outrider.v1.Release
+	37,  // 27: outrider.v1.Frame.carried:type_name -> outrider.v1.Carried
+	38,  // 28: outrider.v1.Frame.credit:type_name -> outrider.v1.Credit
+	41,  // 29: outrider.v1.Frame.cancel_groups:type_name -> outrider.v1.CancelGroups
+	42,  // 30: outrider.v1.Frame.groups_cancelled:type_name -> outrider.v1.GroupsCancelled
+	40,  // 31: outrider.v1.Frame.set_slots:type_name -> outrider.v1.SetSlots
+	58,  // 32: outrider.v1.Frame.take:type_name -> outrider.v1.Take
+	60,  // 33: outrider.v1.Frame.cancel_take:type_name -> outrider.v1.CancelTake
+	62,  // 34: outrider.v1.Frame.lease:type_name -> outrider.v1.Lease
+	64,  // 35: outrider.v1.Frame.publish:type_name -> outrider.v1.Publish
+	65,  // 36: outrider.v1.Frame.publication:type_name -> outrider.v1.Publication
+	66,  // 37: outrider.v1.Frame.admit:type_name -> outrider.v1.Admit
+	67,  // 38: outrider.v1.Frame.admitted:type_name -> outrider.v1.Admitted
+	69,  // 39: outrider.v1.Frame.commit:type_name -> outrider.v1.Commit
+	70,  // 40: outrider.v1.Frame.rollback:type_name -> outrider.v1.Rollback
+	71,  // 41: outrider.v1.Frame.lease_status:type_name -> outrider.v1.LeaseStatus
+	72,  // 42: outrider.v1.Frame.settled:type_name -> outrider.v1.Settled
+	73,  // 43: outrider.v1.Frame.discard_groups:type_name -> outrider.v1.DiscardGroups
+	68,  // 44: outrider.v1.Frame.next:type_name -> outrider.v1.Next
+	54,  // 45: outrider.v1.Frame.push:type_name -> outrider.v1.Push
+	55,  // 46: outrider.v1.Frame.pushed:type_name -> outrider.v1.Pushed
+	56,  // 47: outrider.v1.Frame.end_stream:type_name -> outrider.v1.EndStream
+	57,  // 48: outrider.v1.Frame.let_go:type_name -> outrider.v1.LetGo
+	75,  // 49: outrider.v1.Frame.set_base:type_name -> outrider.v1.SetBase
+	76,  // 50: outrider.v1.Frame.append:type_name -> outrider.v1.Append
+	77,  // 51: outrider.v1.Frame.committed:type_name -> outrider.v1.Committed
+	30,  // 52: outrider.v1.Frame.restored:type_name -> outrider.v1.Restored
+	78,  // 53: outrider.v1.Frame.get_state:type_name -> outrider.v1.GetState
+	79,  // 54: outrider.v1.Frame.state_bytes:type_name -> outrider.v1.StateBytes
+	80,  // 55: outrider.v1.Frame.saved:type_name -> outrider.v1.Saved
+	81,  // 56: outrider.v1.Frame.rewind:type_name -> outrider.v1.Rewind
+	82,  // 57: outrider.v1.Frame.rewound:type_name -> outrider.v1.Rewound
+	83,  // 58: outrider.v1.Frame.get_stats:type_name -> outrider.v1.GetStats
+	86,  // 59: outrider.v1.Frame.stats:type_name -> outrider.v1.Stats
+	91,  // 60: outrider.v1.Frame.close:type_name -> outrider.v1.Close
+	92,  // 61: outrider.v1.Frame.closed:type_name -> outrider.v1.Closed
+	89,  // 62: outrider.v1.Frame.get_metrics:type_name -> outrider.v1.GetMetrics
+	90,  // 63: outrider.v1.Frame.metrics:type_name -> outrider.v1.Metrics
+	93,  // 64: outrider.v1.Frame.hold:type_name -> outrider.v1.Hold
+	94,  // 65: outrider.v1.Frame.hold_granted:type_name -> outrider.v1.HoldGranted
+	95,  // 66: outrider.v1.Frame.await_frontier:type_name -> outrider.v1.AwaitFrontier
+	96,  // 67: outrider.v1.Frame.release_hold:type_name -> outrider.v1.ReleaseHold
+	97,  // 68: outrider.v1.Frame.begin_update:type_name -> outrider.v1.BeginUpdate
+	99,  // 69: outrider.v1.Frame.update_state:type_name -> outrider.v1.UpdateState
+	100, // 70: outrider.v1.Frame.get_update:type_name -> outrider.v1.GetUpdate
+	101, // 71: outrider.v1.Frame.record_update:type_name -> outrider.v1.RecordUpdate
+	102, // 72: outrider.v1.Frame.undo_update:type_name -> outrider.v1.UndoUpdate
 	7,   // 73: outrider.v1.Timeline.origin:type_name -> outrider.v1.Term
 	8,   // 74: outrider.v1.Receipt.timeline:type_name -> outrider.v1.Timeline
 	10,  // 75: outrider.v1.Locator.segment:type_name -> outrider.v1.SegmentId
-	13,  // 76: outrider.v1.Own.run:type_name -> outrider.v1.Run
-	15,  // 77: outrider.v1.Own.config:type_name -> outrider.v1.Config
-	17,  // 78: outrider.v1.Config.source:type_name -> outrider.v1.Source
-	16,  // 79: outrider.v1.Config.times:type_name -> outrider.v1.Times
-	13,  // 80: outrider.v1.Join.run:type_name -> outrider.v1.Run
-	20,  // 81: outrider.v1.Join.worker:type_name -> outrider.v1.WorkerRole
-	21,  // 82: outrider.v1.Join.trainer:type_name -> outrider.v1.TrainerRole
-	12,  // 83: outrider.v1.Join.endpoint:type_name -> outrider.v1.Endpoint
-	7,   // 84: outrider.v1.Join.known_term:type_name -> outrider.v1.Term
-	22,  // 85: outrider.v1.Join.inventory:type_name -> outrider.v1.Inventory
-	8,   // 86: outrider.v1.WorkerRole.confirmed_timeline:type_name -> outrider.v1.Timeline
-	73,  // 87: outrider.v1.TrainerRole.log:type_name -> outrider.v1.Entry
-	23,  // 88: outrider.v1.Inventory.held:type_name -> outrider.v1.Held
-	9,   // 89: outrider.v1.Held.receipt:type_name -> outrider.v1.Receipt
-	46,  // 90: outrider.v1.Held.outcome:type_name -> outrider.v1.Outcome
-	7,   // 91: outrider.v1.Joined.term:type_name -> outrider.v1.Term
-	8,   // 92: outrider.v1.Joined.timeline:type_name -> outrider.v1.Timeline
-	12,  // 93: outrider.v1.Joined.table:type_name -> outrider.v1.Endpoint
-	10,  // 94: outrider.v1.Joined.table_segment:type_name -> outrider.v1.SegmentId
-	9,   // 95: outrider.v1.Joined.void:type_name -> outrider.v1.Receipt
-	7,   // 96: outrider.v1.NewTerm.term:type_name -> outrider.v1.Term
-	8,   // 97: outrider.v1.NewTimeline.timeline:type_name -> outrider.v1.Timeline
-	1,   // 98: outrider.v1.End.error:type_name -> outrider.v1.Error
-	10,  // 99: outrider.v1.Fetch.segments:type_name -> outrider.v1.SegmentId
-	10,  // 100: outrider.v1.Fetched.segments:type_name -> outrider.v1.SegmentId
-	8,   // 101: outrider.v1.Receipts.timeline:type_name -> outrider.v1.Timeline
-	34,  // 102: outrider.v1.Grant.receipts:type_name -> outrider.v1.Receipts
-	34,  // 103: outrider.v1.Carried.receipts:type_name -> outrider.v1.Receipts
-	34,  // 104: outrider.v1.Credit.receipts:type_name -> outrider.v1.Receipts
-	9,   // 105: outrider.v1.Cancel.receipts:type_name -> outrider.v1.Receipt
-	43,  // 106: outrider.v1.SampleDone.counts:type_name -> outrider.v1.SampleCount
-	9,   // 107: outrider.v1.SampleCount.receipt:type_name -> outrider.v1.Receipt
-	46,  // 108: outrider.v1.Report.outcomes:type_name -> outrider.v1.Outcome
-	45,  // 109: outrider.v1.Report.successes:type_name -> outrider.v1.Successes
-	34,  // 110: outrider.v1.Successes.receipts:type_name -> outrider.v1.Receipts
-	9,   // 111: outrider.v1.Outcome.receipt:type_name -> outrider.v1.Receipt
-	11,  // 112: outrider.v1.Outcome.locator:type_name -> outrider.v1.Locator
-	47,  // 113: outrider.v1.Outcome.summary:type_name -> outrider.v1.Summary
-	1,   // 114: outrider.v1.Reported.errors:type_name -> outrider.v1.Error
-	8,   // 115: outrider.v1.Confirmed.timeline:type_name -> outrider.v1.Timeline
-	58,  // 116: outrider.v1.Take.alone:type_name -> outrider.v1.Alone
-	11,  // 117: outrider.v1.LeasedGroup.locator:type_name -> outrider.v1.Locator
-	47,  // 118: outrider.v1.LeasedGroup.summary:type_name -> outrider.v1.Summary
-	60,  // 119: outrider.v1.Lease.groups:type_name -> outrider.v1.LeasedGroup
-	12,  // 120: outrider.v1.Lease.endpoints:type_name -> outrider.v1.Endpoint
-	11,  // 121: outrider.v1.Shard.locators:type_name -> outrider.v1.Locator
-	62,  // 122: outrider.v1.Publish.shards:type_name -> outrider.v1.Shard
-	102, // 123: outrider.v1.Publish.roles:type_name -> outrider.v1.Publish.RolesEntry
-	8,   // 124: outrider.v1.Publication.timeline:type_name -> outrider.v1.Timeline
-	7,   // 125: outrider.v1.Publication.term:type_name -> outrider.v1.Term
-	62,  // 126: outrider.v1.Publication.shards:type_name -> outrider.v1.Shard
-	103, // 127: outrider.v1.Publication.roles:type_name -> outrider.v1.Publication.RolesEntry
-	12,  // 128: outrider.v1.Publication.endpoints:type_name -> outrider.v1.Endpoint
-	64,  // 129: outrider.v1.Admit.publication:type_name -> outrider.v1.Publication
-	10,  // 130: outrider.v1.Admitted.segments:type_name -> outrider.v1.SegmentId
-	11,  // 131: outrider.v1.Admitted.locators:type_name -> outrider.v1.Locator
-	65,  // 132: outrider.v1.Commit.admit:type_name -> outrider.v1.Admit
-	73,  // 133: outrider.v1.SetBase.log:type_name -> outrider.v1.Entry
-	73,  // 134: outrider.v1.Append.entry:type_name -> outrider.v1.Entry
-	83,  // 135: outrider.v1.Books.reserved:type_name -> outrider.v1.Count
-	83,  // 136: outrider.v1.Books.acknowledged:type_name -> outrider.v1.Count
-	104, // 137: outrider.v1.Books.discarded:type_name -> outrider.v1.Books.DiscardedEntry
-	83,  // 138: outrider.v1.Books.failed:type_name -> outrider.v1.Count
-	83,  // 139: outrider.v1.Books.live:type_name -> outrider.v1.Count
-	105, // 140: outrider.v1.Books.live_groups:type_name -> outrider.v1.Books.LiveGroupsEntry
-	84,  // 141: outrider.v1.Stats.books:type_name -> outrider.v1.Books
-	8,   // 142: outrider.v1.Stats.timeline:type_name -> outrider.v1.Timeline
-	7,   // 143: outrider.v1.Stats.term:type_name -> outrider.v1.Term
-	87,  // 144: outrider.v1.Stats.members:type_name -> outrider.v1.MemberStats
-	86,  // 145: outrider.v1.Stats.step:type_name -> outrider.v1.StepStats
-	85,  // 146: outrider.v1.Closed.stats:type_name -> outrider.v1.Stats
-	97,  // 147: outrider.v1.UpdateState.engines:type_name -> outrider.v1.EngineState
-	83,  // 148: outrider.v1.Books.DiscardedEntry.value:type_name -> outrider.v1.Count
-	0,   // 149: outrider.v1.Owner.Session:input_type -> outrider.v1.Frame
-	0,   // 150: outrider.v1.Owner.Session:output_type -> outrider.v1.Frame
-	150, // [150:151] is the sub-list for method output_type
-	149, // [149:150] is the sub-list for method input_type
-	149, // [149:149] is the sub-list for extension type_name
-	149, // [149:149] is the sub-list for extension extendee
-	0,   // [0:149] is the sub-list for field type_name
+	14,  // 76: outrider.v1.Run.tls:type_name -> outrider.v1.Tls
+	13,  // 77: outrider.v1.Own.run:type_name -> outrider.v1.Run
+	16,  // 78: outrider.v1.Own.config:type_name -> outrider.v1.Config
+	18,  // 79: outrider.v1.Config.source:type_name -> outrider.v1.Source
+	17,  // 80: outrider.v1.Config.times:type_name -> outrider.v1.Times
+	13,  // 81: outrider.v1.Join.run:type_name -> outrider.v1.Run
+	21,  // 82: outrider.v1.Join.worker:type_name -> outrider.v1.WorkerRole
+	22,  // 83: outrider.v1.Join.trainer:type_name -> outrider.v1.TrainerRole
+	12,  // 84: outrider.v1.Join.endpoint:type_name -> outrider.v1.Endpoint
+	7,   // 85: outrider.v1.Join.known_term:type_name -> outrider.v1.Term
+	23,  // 86: outrider.v1.Join.inventory:type_name -> outrider.v1.Inventory
+	8,   // 87: outrider.v1.WorkerRole.confirmed_timeline:type_name -> outrider.v1.Timeline
+	74,  // 88: outrider.v1.TrainerRole.log:type_name -> outrider.v1.Entry
+	24,  // 89: outrider.v1.Inventory.held:type_name -> outrider.v1.Held
+	9,   // 90: outrider.v1.Held.receipt:type_name -> outrider.v1.Receipt
+	47,  // 91: outrider.v1.Held.outcome:type_name -> outrider.v1.Outcome
+	7,   // 92: outrider.v1.Joined.term:type_name -> outrider.v1.Term
+	8,   // 93: outrider.v1.Joined.timeline:type_name -> outrider.v1.Timeline
+	12,  // 94: outrider.v1.Joined.table:type_name -> outrider.v1.Endpoint
+	10,  // 95: outrider.v1.Joined.table_segment:type_name -> outrider.v1.SegmentId
+	9,   // 96: outrider.v1.Joined.void:type_name -> outrider.v1.Receipt
+	7,   // 97: outrider.v1.NewTerm.term:type_name -> outrider.v1.Term
+	8,   // 98: outrider.v1.NewTimeline.timeline:type_name -> outrider.v1.Timeline
+	1,   // 99: outrider.v1.End.error:type_name -> outrider.v1.Error
+	10,  // 100: outrider.v1.Fetch.segments:type_name -> outrider.v1.SegmentId
+	10,  // 101: outrider.v1.Fetched.segments:type_name -> outrider.v1.SegmentId
+	8,   // 102: outrider.v1.Receipts.timeline:type_name -> outrider.v1.Timeline
+	35,  // 103: outrider.v1.Grant.receipts:type_name -> outrider.v1.Receipts
+	35,  // 104: outrider.v1.Carried.receipts:type_name -> outrider.v1.Receipts
+	35,  // 105: outrider.v1.Credit.receipts:type_name -> outrider.v1.Receipts
+	9,   // 106: outrider.v1.Cancel.receipts:type_name -> outrider.v1.Receipt
+	44,  // 107: outrider.v1.SampleDone.counts:type_name -> outrider.v1.SampleCount
+	9,   // 108: outrider.v1.SampleCount.receipt:type_name -> outrider.v1.Receipt
+	47,  // 109: outrider.v1.Report.outcomes:type_name -> outrider.v1.Outcome
+	46,  // 110: outrider.v1.Report.successes:type_name -> outrider.v1.Successes
+	35,  // 111: outrider.v1.Successes.receipts:type_name -> outrider.v1.Receipts
+	9,   // 112: outrider.v1.Outcome.receipt:type_name -> outrider.v1.Receipt
+	11,  // 113: outrider.v1.Outcome.locator:type_name -> outrider.v1.Locator
+	48,  // 114: outrider.v1.Outcome.summary:type_name -> outrider.v1.Summary
+	1,   // 115: outrider.v1.Reported.errors:type_name -> outrider.v1.Error
+	8,   // 116: outrider.v1.Confirmed.timeline:type_name -> outrider.v1.Timeline
+	59,  // 117: outrider.v1.Take.alone:type_name -> outrider.v1.Alone
+	11,  // 118: outrider.v1.LeasedGroup.locator:type_name -> outrider.v1.Locator
+	48,  // 119: outrider.v1.LeasedGroup.summary:type_name -> outrider.v1.Summary
+	61,  // 120: outrider.v1.Lease.groups:type_name -> outrider.v1.LeasedGroup
+	12,  // 121: outrider.v1.Lease.endpoints:type_name -> outrider.v1.Endpoint
+	11,  // 122: outrider.v1.Shard.locators:type_name -> outrider.v1.Locator
+	63,  // 123: outrider.v1.Publish.shards:type_name -> outrider.v1.Shard
+	103, // 124: outrider.v1.Publish.roles:type_name -> outrider.v1.Publish.RolesEntry
+	8,   // 125: outrider.v1.Publication.timeline:type_name -> outrider.v1.Timeline
+	7,   // 126: outrider.v1.Publication.term:type_name -> outrider.v1.Term
+	63,  // 127: outrider.v1.Publication.shards:type_name -> outrider.v1.Shard
+	104, // 128: outrider.v1.Publication.roles:type_name -> outrider.v1.Publication.RolesEntry
+	12,  // 129: outrider.v1.Publication.endpoints:type_name -> outrider.v1.Endpoint
+	65,  // 130: outrider.v1.Admit.publication:type_name -> outrider.v1.Publication
+	10,  // 131: outrider.v1.Admitted.segments:type_name -> outrider.v1.SegmentId
+	11,  // 132: outrider.v1.Admitted.locators:type_name -> outrider.v1.Locator
+	66,  // 133: outrider.v1.Commit.admit:type_name -> outrider.v1.Admit
+	74,  // 134: outrider.v1.SetBase.log:type_name -> outrider.v1.Entry
+	74,  // 135: outrider.v1.Append.entry:type_name -> outrider.v1.Entry
+	84,  // 136: outrider.v1.Books.reserved:type_name -> outrider.v1.Count
+	84,  // 137: outrider.v1.Books.acknowledged:type_name -> outrider.v1.Count
+	105, // 138: outrider.v1.Books.discarded:type_name -> outrider.v1.Books.DiscardedEntry
+	84,  // 139: outrider.v1.Books.failed:type_name -> outrider.v1.Count
+	84,  // 140: outrider.v1.Books.live:type_name -> outrider.v1.Count
+	106, // 141: outrider.v1.Books.live_groups:type_name -> outrider.v1.Books.LiveGroupsEntry
+	85,  // 142: outrider.v1.Stats.books:type_name -> outrider.v1.Books
+	8,   // 143: outrider.v1.Stats.timeline:type_name -> outrider.v1.Timeline
+	7,   // 144: outrider.v1.Stats.term:type_name -> outrider.v1.Term
+	88,  // 145: outrider.v1.Stats.members:type_name -> outrider.v1.MemberStats
+	87,  // 146: outrider.v1.Stats.step:type_name -> outrider.v1.StepStats
+	86,  // 147: outrider.v1.Closed.stats:type_name -> outrider.v1.Stats
+	98,  // 148: outrider.v1.UpdateState.engines:type_name -> outrider.v1.EngineState
+	84,  // 149: outrider.v1.Books.DiscardedEntry.value:type_name -> outrider.v1.Count
+	0,   // 150: outrider.v1.Owner.Session:input_type -> outrider.v1.Frame
+	0,   // 151: outrider.v1.Owner.Session:output_type -> outrider.v1.Frame
+	151, // [151:152] is the sub-list for method output_type
+	150, // [150:151] is the sub-list for method input_type
+	150, // [150:150] is the sub-list for extension type_name
+	150, // [150:150] is the sub-list for extension extendee
+	0,   // [0:150] is the sub-list for field type_name
 }
 
 func init() { file_outrider_proto_init() }
@@ -8857,7 +8943,7 @@ func file_outrider_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_outrider_proto_rawDesc), len(file_outrider_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   106,
+			NumMessages:   107,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

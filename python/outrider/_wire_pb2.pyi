@@ -272,14 +272,28 @@ class Endpoint(_message.Message):
     def __init__(self, session: _Optional[int] = ..., host: _Optional[str] = ..., socket: _Optional[str] = ..., address: _Optional[str] = ..., memory: _Optional[int] = ...) -> None: ...
 
 class Run(_message.Message):
-    __slots__ = ["name", "id", "token"]
+    __slots__ = ["name", "id", "token", "tls"]
     NAME_FIELD_NUMBER: _ClassVar[int]
     ID_FIELD_NUMBER: _ClassVar[int]
     TOKEN_FIELD_NUMBER: _ClassVar[int]
+    TLS_FIELD_NUMBER: _ClassVar[int]
     name: str
     id: str
     token: str
-    def __init__(self, name: _Optional[str] = ..., id: _Optional[str] = ..., token: _Optional[str] = ...) -> None: ...
+    tls: Tls
+    def __init__(self, name: _Optional[str] = ..., id: _Optional[str] = ..., token: _Optional[str] = ..., tls: _Optional[_Union[Tls, _Mapping]] = ...) -> None: ...
+
+class Tls(_message.Message):
+    __slots__ = ["ca", "cert", "key", "name"]
+    CA_FIELD_NUMBER: _ClassVar[int]
+    CERT_FIELD_NUMBER: _ClassVar[int]
+    KEY_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    ca: bytes
+    cert: bytes
+    key: bytes
+    name: str
+    def __init__(self, ca: _Optional[bytes] = ..., cert: _Optional[bytes] = ..., key: _Optional[bytes] = ..., name: _Optional[str] = ...) -> None: ...
 
 class Own(_message.Message):
     __slots__ = ["run", "config", "state", "recover", "ip"]
