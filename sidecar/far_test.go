@@ -63,17 +63,27 @@ func otherHost(t *testing.T) (*shim, string) {
 
 func TestS11_10_AWorkerOfAnotherHostReadsPromptsAndItsGroupsAreTrained(t *testing.T) {
 	t.Parallel()
+	for what, tls := range map[string]*wire.Tls{"in the clear": nil, "over TLS": newAuthority(t).host(t, "rollouts")} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			trainFromAnotherHost(t, secured(tls))
+		})
+	}
+}
+
+func trainFromAnotherHost(t *testing.T, run *wire.Run) {
+	t.Helper()
 	far, here := otherHost(t)
 	owner := startShim(t)
 	table := shared(t, arrowtest.Table(t, 8))
-	own := &wire.Own{Run: testRun, Config: testConfig(), Ip: here}
+	own := &wire.Own{Run: run, Config: testConfig(), Ip: here}
 	address := owner.must(&wire.Frame{Body: &wire.Frame_Own{Own: own}}, table).GetOwned().GetAddress()
 	require.NoError(t, unix.Close(table))
-	trainer := startTrainer(t, address, -1, nil)
+	trainer := startMember(t, address, &wire.Join{Run: run, Name: "trainer", Trainer: &wire.TrainerRole{Role: "trainer", WorldSize: 1, Generation: 1, StateAt: -1}})
 
 	far.located(address)
 	id := far.send(&wire.Frame{Body: &wire.Frame_Join{Join: &wire.Join{
-		Run: testRun, Address: address, Name: "engine-0", Worker: &wire.WorkerRole{Slots: 64, Engine: true},
+		Run: run, Address: address, Name: "engine-0", Worker: &wire.WorkerRole{Slots: 64, Engine: true},
 	}}})
 	answer, fds := far.answer(id)
 	require.Empty(t, answer.GetError().GetMessage())

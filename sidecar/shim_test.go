@@ -224,7 +224,9 @@ func startMember(t *testing.T, address string, join *wire.Join) *role {
 	t.Helper()
 	s := startShim(t)
 	s.located(address)
-	join.Run, join.Address = testRun, address
+	if join.Address = address; join.Run == nil {
+		join.Run = testRun
+	}
 	answer := s.must(&wire.Frame{Body: &wire.Frame_Join{Join: join}})
 	return &role{shim: s, member: answer.GetJoined().GetMember(), joined: answer.GetJoined()}
 }

@@ -37,12 +37,14 @@ from outrider.source import Table, table
 from outrider.start import connect, own, start
 from outrider.stats import Books, Bound, Count, MemberStats, Stats, StepStats
 from outrider.stream import Stream, stream
+from outrider.tls import TLS
 from outrider.trainer import Trainer
 from outrider.update import Engine, Members, UpdateReport
 from outrider.work import Work
 from outrider.worker import Worker
 
 __all__ = [
+    "TLS",
     "Batch",
     "Books",
     "Bound",

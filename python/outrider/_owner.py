@@ -14,6 +14,7 @@ from outrider.errors import Conflict, Error, OwnerLost, StartError
 from outrider.run import Run
 from outrider.source import Source
 from outrider.start import own_as
+from outrider.tls import TLS
 
 log = logging.getLogger("outrider")
 
@@ -25,17 +26,27 @@ class OwnerActor:
     """Runs in an actor of its own. Ray restarts it; each life has the run's identity and learns the rest from the members."""
 
     def __init__(
-        self, name: str, run_id: str, token: str, sources: list[Any], config: bytes, state: bytes | None
+        self,
+        name: str,
+        run_id: str,
+        token: str,
+        sources: list[Any],
+        config: bytes,
+        state: bytes | None,
+        tls: TLS | None,
     ) -> None:
         """Owns the run. A first life that cannot keeps the reason for `describe`; a later one ends, so that Ray tries again."""
         self._identity = name, run_id, token
+        self._tls = tls
         self._failure: Error | None = None
         recover = _ray.actor_was_restarted()
         try:
             import ray
 
             message = wire.Config.FromString(config)
-            self._run = own_as(name, run_id, token, ray.get(sources[0]), message, None if recover else state, recover)
+            self._run = own_as(
+                name, run_id, token, ray.get(sources[0]), message, None if recover else state, recover, tls
+            )
         except Error as error:
             if recover:
                 log.exception("outrider: a later life of run %r's owner could not start", name)
@@ -55,9 +66,9 @@ class OwnerActor:
 
         owner.on_lost = lost
 
-    def describe(self) -> tuple[str, str, str, str] | Error:
-        """Name, id and token of the run, and the owner's address; or why it could not start."""
-        return self._failure or (*self._identity, self._run._locator.hint)
+    def describe(self) -> tuple[str, str, str, str, TLS | None] | Error:
+        """Name, id and token of the run, the owner's address, and the run's certificates; or why it could not start."""
+        return self._failure or (*self._identity, self._run._locator.hint, self._tls)
 
 
 @dataclass(frozen=True)
@@ -92,7 +103,9 @@ class InActor:
             log.debug("outrider: the owner's actor had ended: %s", error)
 
 
-def start_actor(name: str, run_id: str, token: str, source: Source, config: Any, state: bytes | None) -> Run:
+def start_actor(
+    name: str, run_id: str, token: str, source: Source, config: Any, state: bytes | None, tls: TLS | None
+) -> Run:
     """Starts the owner's actor and waits until it owns the run.
 
     Raises:
@@ -111,7 +124,7 @@ def start_actor(name: str, run_id: str, token: str, source: Source, config: Any,
         actor = (
             ray.remote(OwnerActor)
             .options(**options)
-            .remote(name, run_id, token, [kept], config.SerializeToString(), state)
+            .remote(name, run_id, token, [kept], config.SerializeToString(), state, tls)
         )
     except ValueError as error:
         if "already" not in str(error):
@@ -126,7 +139,7 @@ def start_actor(name: str, run_id: str, token: str, source: Source, config: Any,
     if isinstance(found, Error):
         ray.kill(actor, no_restart=True)
         raise found
-    return Run(name, run_id, token, InActor(found[3], actor, kept))
+    return Run(name, run_id, token, InActor(found[3], actor, kept), tls=tls)
 
 
 def connect(name: str) -> Run:
@@ -150,7 +163,7 @@ def connect(name: str) -> Run:
         ) from error
     if isinstance(found, Error):
         raise found
-    return Run(found[0], found[1], found[2], InActor(found[3], actor))
+    return Run(found[0], found[1], found[2], InActor(found[3], actor), tls=found[4])
 
 
 def _actor(name: str) -> str:

@@ -24,6 +24,7 @@ from outrider.hold import Hold
 from outrider.lease import Lease, take
 from outrider.stats import Stats
 from outrider.stream import pairs, to_push
+from outrider.tls import TLS, identity
 from outrider.update import Send, UpdateReport, rebroadcast, update_weights
 
 
@@ -86,19 +87,28 @@ class Run:
         id: 16 random bytes in hex; a run of the same name later has another.
     """
 
-    def __init__(self, name: str, run_id: str, token: str, locator: Locator, owner: Attachment | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        run_id: str,
+        token: str,
+        locator: Locator,
+        owner: Attachment | None = None,
+        tls: TLS | None = None,
+    ) -> None:
         self.name = name
         self.id = run_id
         self._token = token
         self._locator = locator
         self._owner = owner
+        self._tls = tls
         self._lock = threading.Lock()  # guards _client_member, _closing
         self._client_member: Member | None = None
         self._closing: Future[Answer] | None = None
         self._final: tuple[Stats, bytes] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Run, (self.name, self.id, self._token, self._locator)
+        return Run, (self.name, self.id, self._token, self._locator, None, self._tls)
 
     def __repr__(self) -> str:
         return f"<outrider.Run {self.name!r} {self.id[:8]}>"
@@ -482,7 +492,7 @@ class Run:
             error.__context__ = second
 
     def _wire(self) -> Any:
-        return wire.Run(name=self.name, id=self.id, token=self._token)
+        return identity(self.name, self.id, self._token, self._tls)
 
     async def _join(self) -> None:
         """Joins off the event loop where this process has not joined yet."""

@@ -15,6 +15,7 @@ from outrider.keyed import Keyed
 from outrider.run import Run, Static
 from outrider.source import Source, Table
 from outrider.stream import Stream
+from outrider.tls import TLS, identity
 
 
 def own(
@@ -27,6 +28,7 @@ def own(
     policy: Policy | None = None,
     ownership: str = "leases",
     state: bytes | None = None,
+    tls: TLS | None = None,
 ) -> Run:
     """Owns a run in this process; no Ray is needed. The run ends with this process: to have it outlive its owner, use `start`.
 
@@ -39,6 +41,7 @@ def own(
         policy: How the run decides.
         ownership: "leases", or "none": a plain queue, the off switch.
         state: What `run.state(R)` gave, from the trainer's checkpoint; None: a fresh run.
+        tls: Certificates for what goes from host to host; None: in the clear, for a network that you trust.
 
     Returns:
         The run; `close` it. It pickles, for other processes of this host (or of the cluster, where Ray is running).
@@ -48,8 +51,8 @@ def own(
         Refused: State bytes of another source, seed or group size, or damaged ones.
         StartError: The sidecar did not come up.
     """
-    config = configure(name, source, group_size, batch_groups, limits, policy, ownership, state)
-    return own_as(name, secrets.token_hex(16), secrets.token_hex(16), source, config, state, False)
+    config = configure(name, source, group_size, batch_groups, limits, policy, ownership, state, tls)
+    return own_as(name, secrets.token_hex(16), secrets.token_hex(16), source, config, state, False, tls)
 
 
 def start(
@@ -62,6 +65,7 @@ def start(
     policy: Policy | None = None,
     ownership: str = "leases",
     state: bytes | None = None,
+    tls: TLS | None = None,
 ) -> Run:
     """Starts a run whose owner lives in a Ray actor of its own, `outrider:<name>`, which Ray restarts when it dies.
 
@@ -76,6 +80,7 @@ def start(
         policy: How the run decides.
         ownership: "leases", or "none": a plain queue, the off switch.
         state: What `run.state(R)` gave, from the trainer's checkpoint; None: a fresh run.
+        tls: Certificates for what goes from host to host; None: in the clear, for a network that you trust.
 
     Returns:
         The run; `close` it, or use it as a context manager. It pickles: give it to any actor.
@@ -87,8 +92,8 @@ def start(
     """
     from outrider._owner import start_actor
 
-    config = configure(name, source, group_size, batch_groups, limits, policy, ownership, state)
-    return start_actor(name, secrets.token_hex(16), secrets.token_hex(16), source, config, state)
+    config = configure(name, source, group_size, batch_groups, limits, policy, ownership, state, tls)
+    return start_actor(name, secrets.token_hex(16), secrets.token_hex(16), source, config, state, tls)
 
 
 def connect(name: str) -> Run:
@@ -110,7 +115,15 @@ def connect(name: str) -> Run:
 
 
 def configure(
-    name: Any, source: Any, group_size: Any, batch_groups: Any, limits: Any, policy: Any, ownership: Any, state: Any
+    name: Any,
+    source: Any,
+    group_size: Any,
+    batch_groups: Any,
+    limits: Any,
+    policy: Any,
+    ownership: Any,
+    state: Any,
+    tls: Any,
 ) -> Any:
     """Checks everything that needs no sidecar; gives the wire's configuration.
 
@@ -125,6 +138,10 @@ def configure(
         )
     if state is not None and not isinstance(state, (bytes, bytearray, memoryview)):
         raise ConfigError(f"outrider: state={type(state).__name__} is no state; give the bytes of run.state(R)")
+    if tls is not None and not isinstance(tls, TLS):
+        raise ConfigError(
+            f"outrider: tls={type(tls).__name__} is no certificates; give outrider.TLS(ca=..., cert=..., key=...)"
+        )
     return to_wire(
         source=source,
         group_size=group_size,
@@ -135,7 +152,16 @@ def configure(
     )
 
 
-def own_as(name: str, run_id: str, token: str, source: Source, config: Any, state: bytes | None, recover: bool) -> Run:
+def own_as(
+    name: str,
+    run_id: str,
+    token: str,
+    source: Source,
+    config: Any,
+    state: bytes | None,
+    recover: bool,
+    tls: TLS | None = None,
+) -> Run:
     """Owns a run of a given identity: a later life of an owner has the same."""
     address: list[str] = []
     attachment: Attachment = attach(run_id, "owner", lambda: address[0])
@@ -143,7 +169,7 @@ def own_as(name: str, run_id: str, token: str, source: Source, config: Any, stat
         fd = source.write()
         try:
             request = wire.Own(
-                run=wire.Run(name=name, id=run_id, token=token),
+                run=identity(name, run_id, token, tls),
                 config=config,
                 state=bytes(state or b""),
                 recover=bool(recover),
@@ -156,4 +182,4 @@ def own_as(name: str, run_id: str, token: str, source: Source, config: Any, stat
     except BaseException:
         attachment.release()
         raise
-    return Run(name, run_id, token, Static(address[0]), attachment)
+    return Run(name, run_id, token, Static(address[0]), attachment, tls)
