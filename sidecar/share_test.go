@@ -54,7 +54,7 @@ func TestS11_19_EightSidecarsOfAHostFetchASegmentOnce(t *testing.T) {
 	const session = 0x1119
 	from, count := counted(t, session)
 	ids := []*wire.SegmentId{{Holder: session, Number: 1}, {Holder: session, Number: 2}}
-	ranks := make([]*Process, 8)
+	access, ranks := testAccess(t), make([]*Process, 8)
 	got := make([][]int, len(ranks))
 	failed := make([]error, len(ranks))
 	var all sync.WaitGroup
@@ -64,7 +64,7 @@ func TestS11_19_EightSidecarsOfAHostFetchASegmentOnce(t *testing.T) {
 		all.Add(1)
 		go func() {
 			defer all.Done()
-			got[i], failed[i] = ranks[i].fetch(testAccess(t), from, ids, 4)
+			got[i], failed[i] = ranks[i].fetch(access, from, ids, 4)
 		}()
 	}
 	all.Wait()

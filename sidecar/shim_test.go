@@ -224,7 +224,7 @@ func startMember(t *testing.T, address string, join *wire.Join) *role {
 	t.Helper()
 	s := startShim(t)
 	s.located(address)
-	if join.Address = address; join.Run == nil {
+	if join.Address = address; join.GetRun() == nil {
 		join.Run = testRun
 	}
 	answer := s.must(&wire.Frame{Body: &wire.Frame_Join{Join: join}})

@@ -44,7 +44,6 @@ def test_S11_10_a_run_with_certificates_is_reached_over_tls(own, certificates, t
         assert "PRIVATE" not in repr(again._tls)
         # Without the socket's name this process is to the owner as one of another host.
         again._locator = outrider.run.Static(run._locator.hint.split("@")[0])
-
         assert again.stats().books.closed
         run.close(force=True)
 
@@ -56,5 +55,5 @@ def test_S11_10_certificates_that_cannot_work_are_refused_at_the_start(own, cert
         own("secret", tls=outrider.TLS(**{**certificates, "key": tmp_path / "gone"}))
     with pytest.raises(outrider.ConfigError, match="tls: name is of type int; give str"):
         outrider.TLS(**certificates, name=7)
-    with pytest.raises(outrider.ConfigError, match="tls=dict is no certificates; give outrider.TLS"):
+    with pytest.raises(outrider.ConfigError, match=r"tls=dict is no certificates; give outrider\.TLS"):
         own("secret", tls=dict(certificates))
