@@ -19,11 +19,11 @@ const (
 )
 
 func arrowCommand() *cobra.Command {
+	const exits = "Exit status: 0 all read, 1 any damaged, 2 any unsupported and none damaged, 64 wrong usage."
 	cmd := &cobra.Command{
 		Use:   "arrow",
 		Short: "Check and print Arrow IPC streams",
-		Long: "Check and print files that hold an Arrow IPC stream, of whatever origin: damage is found before any value is believed.\n" +
-			"Exit status: 0 all read, 1 any damaged, 2 any unsupported and none damaged, 64 wrong usage.",
+		Long:  "Check and print files that hold an Arrow IPC stream, of whatever origin: damage is found before any value is believed.\n" + exits,
 		RunE: func(*cobra.Command, []string) error {
 			return statusError{status: exitArrowUsage, err: errors.New("outrider: arrow takes one of verify, cat, schema; see outrider arrow --help")}
 		},
@@ -33,12 +33,14 @@ func arrowCommand() *cobra.Command {
 		&cobra.Command{
 			Use:   "verify FILE...",
 			Short: "Print one JSON object a line: file, verdict (read, damaged, unsupported), rows, a digest of each column, error",
+			Long:  "Print one JSON object a line: file, verdict (read, damaged, unsupported), rows, a digest of each column, error.\n" + exits,
 			Args:  arrowArgs(cobra.MinimumNArgs(1)),
 			RunE:  func(cmd *cobra.Command, files []string) error { return verifyFiles(cmd.OutOrStdout(), files) },
 		},
 		&cobra.Command{
 			Use:   "cat FILE",
 			Short: "Print the rows, one JSON object a line",
+			Long:  "Print the rows, one JSON object a line.\n" + exits,
 			Args:  arrowArgs(cobra.ExactArgs(1)),
 			RunE: func(cmd *cobra.Command, files []string) error {
 				return withStream(files[0], func(s *arrowio.Stream) error { return arrowio.PrintRows(cmd.OutOrStdout(), s) })
@@ -47,6 +49,7 @@ func arrowCommand() *cobra.Command {
 		&cobra.Command{
 			Use:   "schema FILE",
 			Short: "Print the columns with their types, and the metadata",
+			Long:  "Print the columns with their types, and the metadata.\n" + exits,
 			Args:  arrowArgs(cobra.ExactArgs(1)),
 			RunE: func(cmd *cobra.Command, files []string) error {
 				return withStream(files[0], func(s *arrowio.Stream) error { return arrowio.PrintSchema(cmd.OutOrStdout(), s.Schema()) })
@@ -60,7 +63,7 @@ func arrowCommand() *cobra.Command {
 func arrowArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := check(cmd, args); err != nil {
-			return statusError{status: exitArrowUsage, err: fmt.Errorf("outrider: %s: %w; see %[1]s --help", cmd.CommandPath(), err)}
+			return statusError{status: exitArrowUsage, err: fmt.Errorf("%s: %w; see %[1]s --help", cmd.CommandPath(), err)}
 		}
 		return nil
 	}
