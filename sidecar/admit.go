@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
+	"slices"
+	"sync"
 
 	"google.golang.org/protobuf/proto"
 
@@ -14,6 +16,9 @@ import (
 
 // partSegments is how many segments one frame hands to the shim, below the kernel's 253 descriptors a message.
 const partSegments = 200
+
+// holdersAtOnce is from how many holders a shard is fetched at a time: one of them may be slow, and all share this host's network.
+const holdersAtOnce = 4
 
 // publicationDigest is the SHA-256 of a publication without its digest, in protobuf's deterministic encoding. Only this build's
 // sidecars compute it, always over the same message type.
@@ -144,23 +149,37 @@ func (p *Process) fetchShard(access bridge.Access, publication *wire.Publication
 			wanted[key.holder] = append(wanted[key.holder], id)
 		}
 	}
-	var ids []*wire.SegmentId
-	var fds []int
 	for _, holder := range holders {
 		if endpoints[holder] == nil {
-			bridge.CloseDescriptors(fds)
 			return nil, nil, bridge.NewError(bridge.Revoked, fmt.Sprintf(
 				"outrider: session %016x, which held data of rollout %d, is gone; take the rollout again", holder, publication.GetRollout()))
 		}
-		got, err := p.fetch(access, endpoints[holder], wanted[holder], publication.GetRollout())
-		if err == nil {
-			ids, fds = append(ids, wanted[holder]...), append(fds, got...)
-			err = checkSegments(got)
-		}
+	}
+	got, failed := make([][]int, len(holders)), make([]error, len(holders))
+	places := make(chan struct{}, holdersAtOnce)
+	var all sync.WaitGroup
+	for i, holder := range holders {
+		places <- struct{}{}
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			defer func() { <-places }()
+			if got[i], failed[i] = p.fetch(access, endpoints[holder], wanted[holder], publication.GetRollout()); failed[i] == nil {
+				failed[i] = checkSegments(got[i])
+			}
+		}()
+	}
+	all.Wait()
+	fds := slices.Concat(got...)
+	for _, err := range failed {
 		if err != nil {
 			bridge.CloseDescriptors(fds)
 			return nil, nil, err
 		}
+	}
+	var ids []*wire.SegmentId
+	for _, holder := range holders {
+		ids = append(ids, wanted[holder]...)
 	}
 	return ids, fds, nil
 }
