@@ -81,3 +81,26 @@ def test_S6_05_S12_02_two_actors_and_a_critic_train_and_lose_a_rank(start, engin
     stats.books.check()
     assert stats.books.acknowledged.groups == 4
     ray.get(serving)
+
+
+def test_S10_13_one_ranks_log_is_enough_after_owner_and_another_rank_were_killed(start, owner, engine, ranks):
+    run = start("one_log", count=8, batch_groups=4)
+    serving = engine(run).serve.remote()
+    cohort = ranks(run)
+    with run.take(0) as lease:
+        trained = admit(lease, cohort)[2]
+        lease.commit()
+    life = run.stats().term
+    ray.kill(cohort[1])
+    actors.sigkill(owner(run))
+
+    # The other ranks are not enough: what the killed one's log may say is waited for. It comes back with its weights.
+    cohort[1] = Rank.remote(run, "actor", 1, state_at=0)
+    stats = traces.until(lambda: (now := run.stats()).term > life and not now.recovering and now)
+    assert (stats.next_rollout, stats.rewinds, stats.books.acknowledged.groups) == (1, 0, 4)
+    with run.take(1) as lease:
+        trained += admit(lease, cohort)[2]
+        lease.commit()
+    assert sorted(group for group, _ in trained) == list(range(8))
+    run.close().books.check()
+    ray.get(serving)
