@@ -117,28 +117,40 @@ func (s *Scheduler) weighAll(m *member) error {
 	return s.decide()
 }
 
+// shown is the last rollout in a rank's weights: what its sidecar's log shows where it kept one, else the rank's own word. What log
+// or checkpoint show must be of this run as it went. Errors: ErrState.
+func (s *Scheduler) shown(rank leases.Rank, role *TrainerRole) (at int64, err error) {
+	at = role.StateAt
+	if s.cfg.Unowned {
+		return at, nil
+	}
+	if role.Base != nil {
+		at, err = s.ledger.Contained(role.Base, role.Log)
+	}
+	if err == nil && role.State != nil {
+		err = s.ledger.Holds(role.State)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", rank, err)
+	}
+	return at, nil
+}
+
 // weigh refuses weights that the ledger can never prove, before anything changes. A session whose sidecar survived
 // (it brings base and log) contains the commits of its log that were answered, whatever it says.
 func (s *Scheduler) weigh(rank leases.Rank, role *TrainerRole) error {
 	if s.ledger == nil {
 		return nil
 	}
-	if role.Base != nil && !s.cfg.Unowned {
-		at, err := s.ledger.Contained(role.Base, role.Log)
-		if err != nil {
-			return fmt.Errorf("%s: %w", rank, err)
-		}
-		role.StateAt = at
+	at, err := s.shown(rank, role)
+	if err != nil {
+		return err
 	}
+	role.StateAt = at
 	last := s.ledger.LastRollout()
 	if s.cfg.Unowned {
 		s.ledger.SkipTo(role.StateAt)
 		return nil
-	}
-	if role.State != nil {
-		if err := s.ledger.Holds(role.State); err != nil {
-			return fmt.Errorf("%s: %w", rank, err)
-		}
 	}
 	switch {
 	case role.StateAt > max(last, s.doubted(rank)):
@@ -274,18 +286,11 @@ func (s *Scheduler) learn() error {
 func (s *Scheduler) learned() error {
 	all := s.cohort.members()
 	for _, m := range all {
-		if m.trainer.Base != nil && !s.cfg.Unowned {
-			at, err := s.ledger.Contained(m.trainer.Base, m.trainer.Log)
-			if err != nil {
-				return fmt.Errorf("%s: %w", m.rank(), err)
-			}
-			m.stateAt = at
+		at, err := s.shown(m.rank(), m.trainer)
+		if err != nil {
+			return err
 		}
-		if m.trainer.State != nil && !s.cfg.Unowned {
-			if err := s.ledger.Holds(m.trainer.State); err != nil {
-				return fmt.Errorf("%s: %w", m.rank(), err)
-			}
-		}
+		m.stateAt = at
 		if last := s.ledger.LastRollout(); m.stateAt > last && !s.cfg.Unowned {
 			return fmt.Errorf("%w: %s has weights of rollout %d, the ledger that was found ends at %d; pass state= of that checkpoint, or start fresh with state_at=-1", leases.ErrState, m.rank(), m.stateAt, last)
 		}

@@ -33,28 +33,24 @@ func publicationDigest(publication *wire.Publication) ([]byte, error) {
 	return sum[:], nil
 }
 
-// reads joins the shards of a publication that a rank reads to one.
+// reads joins the shards of a publication that a rank reads to one; none named are all.
 func reads(publication *wire.Publication, shards []uint32) (*wire.Shard, error) {
 	have := publication.GetShards()
-	if len(shards) == 1 && int(shards[0]) < len(have) {
-		return have[shards[0]], nil
-	}
-	all := &wire.Shard{}
-	add := func(shard *wire.Shard) {
-		all.Locators = append(all.Locators, shard.GetLocators()...)
-		all.Groups = append(all.Groups, shard.GetGroups()...)
-		all.Attempts = append(all.Attempts, shard.GetAttempts()...)
-	}
-	if len(shards) == 0 {
-		for _, shard := range have {
-			add(shard)
-		}
+	read := have
+	if len(shards) > 0 {
+		read = nil
 	}
 	for _, index := range shards {
 		if int(index) >= len(have) {
 			return nil, bridge.NewError(bridge.Refused, fmt.Sprintf("outrider: shard %d of admission %d, which has %d; name one from 0 to %d", index, publication.GetAdmission(), len(have), len(have)-1))
 		}
-		add(have[index])
+		read = append(read, have[index])
+	}
+	all := &wire.Shard{}
+	for _, shard := range read {
+		all.Locators = append(all.Locators, shard.GetLocators()...)
+		all.Groups = append(all.Groups, shard.GetGroups()...)
+		all.Attempts = append(all.Attempts, shard.GetAttempts()...)
 	}
 	return all, nil
 }
