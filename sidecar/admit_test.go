@@ -4,7 +4,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/hashicorp/go-hclog"
 	"github.com/stretchr/testify/require"
 
 	"outrider/arrowio"
@@ -43,24 +42,17 @@ func (c *together) leave() {
 // spread is a shard whose rows are with eight holders of another host, a segment each of group i, and their publication.
 func spread(t *testing.T, first uint64, count *together) (*wire.Publication, *wire.Shard) {
 	t.Helper()
-	publication, shard := &wire.Publication{}, &wire.Shard{}
-	for i := range uint64(2 * holdersAtOnce) {
-		session := first + i
-		held := newSegments(hclog.NewNullLogger())
-		held.admitToken(testRun.GetToken())
-		held.hold(session, 1, arrowtest.Rollouts(t, 2, int64(i)), 1)
-		f := newFlights(hclog.NewNullLogger(), held)
-		find := f.find
-		f.find = func(token string, ticket []byte) (flight.Found, error) {
+	counting := func(find flight.Find) flight.Find {
+		return func(token string, ticket []byte) (flight.Found, error) {
 			count.enter()
 			defer count.leave()
 			return find(token, ticket)
 		}
-		t.Cleanup(func() {
-			f.stop()
-			held.releaseAll(session)
-		})
-		publication.Endpoints = append(publication.Endpoints, &wire.Endpoint{Session: session, Host: "that", Address: f.address("127.0.0.1", testAccess(t))})
+	}
+	publication, shard := &wire.Publication{}, &wire.Shard{}
+	for i := range uint64(2 * holdersAtOnce) {
+		session := first + i
+		publication.Endpoints = append(publication.Endpoints, apart(t, session, testAccess(t), counting, arrowtest.Rollouts(t, 2, int64(i))))
 		shard.Locators = append(shard.Locators, &wire.Locator{Segment: &wire.SegmentId{Holder: session, Number: 1}})
 	}
 	return publication, shard

@@ -116,27 +116,11 @@ func trainFromAnotherHost(t *testing.T, run *wire.Run) {
 	require.Equal(t, "committed", trainer.must(trainer.commitFrame(lease)).GetSettled().GetStatus())
 }
 
-// holder is a process that holds segment 1 of a session, reachable by Flight alone. All tests are one host: sessions differ.
-func holder(t *testing.T, session uint64) (address string) {
-	t.Helper()
-	held := newSegments(hclog.NewNullLogger())
-	held.admitToken(testRun.GetToken())
-	held.hold(session, 1, arrowtest.Rollouts(t, 2, 3, 4), 1)
-	f := newFlights(hclog.NewNullLogger(), held)
-	t.Cleanup(func() {
-		f.stop()
-		held.releaseAll(session)
-	})
-	address = f.address("127.0.0.1", testAccess(t))
-	require.Equal(t, address, f.address("127.0.0.1", testAccess(t)))
-	return address
-}
-
 func TestS11_10_AHolderThatOnlySeemsToBeOnThisHostIsFetchedFrom(t *testing.T) {
 	t.Parallel()
 	p := &Process{host: "this"}
 	t.Cleanup(p.shares.stop)
-	fds, err := p.fetch(testAccess(t), &wire.Endpoint{Session: 7, Host: "this", Socket: "outrider/nobody", Address: holder(t, 7)}, []*wire.SegmentId{{Holder: 7, Number: 1}}, 0)
+	fds, err := p.fetch(testAccess(t), &wire.Endpoint{Session: 7, Host: "this", Socket: "outrider/nobody", Address: apart(t, 7, testAccess(t), nil, arrowtest.Rollouts(t, 2, 3, 4)).GetAddress()}, []*wire.SegmentId{{Holder: 7, Number: 1}}, 0)
 	require.NoError(t, err)
 	segment, err := arrowio.Open(fds[0])
 	require.NoError(t, err)
@@ -148,8 +132,8 @@ func TestS11_10_WhatAnotherHostDoesNotGiveIsSaidByKind(t *testing.T) {
 	t.Parallel()
 	p := &Process{host: "this"}
 	t.Cleanup(p.shares.stop)
-	address := holder(t, 8)
 	own := testAccess(t)
+	far := apart(t, 8, own, nil, arrowtest.Rollouts(t, 2, 3, 4))
 	another := own
 	another.Token = "another"
 	kind := func(access bridge.Access, endpoint *wire.Endpoint, number uint64) bridge.Kind {
@@ -157,7 +141,6 @@ func TestS11_10_WhatAnotherHostDoesNotGiveIsSaidByKind(t *testing.T) {
 		require.Error(t, err)
 		return kindOf(err)
 	}
-	far := &wire.Endpoint{Session: 8, Host: "that", Address: address}
 	require.Equal(t, bridge.Revoked, kind(own, far, 2), "a segment that is not held")
 	require.Equal(t, bridge.Refused, kind(another, far, 1), "a token of another run")
 	require.Equal(t, bridge.Revoked, kind(own, &wire.Endpoint{Session: 8, Host: "that", Address: "127.0.0.1:1"}, 1), "nobody there")

@@ -5,7 +5,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/hashicorp/go-hclog"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
@@ -18,22 +17,14 @@ import (
 // counted is a holder of another host with segments 1 and 2 of a session, and the number of fetches from it.
 func counted(t *testing.T, session uint64) (*wire.Endpoint, *atomic.Int32) {
 	t.Helper()
-	held := newSegments(hclog.NewNullLogger())
-	held.admitToken(testRun.GetToken())
-	held.hold(session, 1, arrowtest.Rollouts(t, 2, 3, 4), 1)
-	held.hold(session, 2, arrowtest.Rollouts(t, 2, 5), 1)
 	count := &atomic.Int32{}
-	f := newFlights(hclog.NewNullLogger(), held)
-	find := f.find
-	f.find = func(token string, ticket []byte) (flight.Found, error) {
-		count.Add(1)
-		return find(token, ticket)
+	counting := func(find flight.Find) flight.Find {
+		return func(token string, ticket []byte) (flight.Found, error) {
+			count.Add(1)
+			return find(token, ticket)
+		}
 	}
-	t.Cleanup(func() {
-		f.stop()
-		held.releaseAll(session)
-	})
-	return &wire.Endpoint{Session: session, Host: "that", Address: f.address("127.0.0.1", testAccess(t))}, count
+	return apart(t, session, testAccess(t), counting, arrowtest.Rollouts(t, 2, 3, 4), arrowtest.Rollouts(t, 2, 5)), count
 }
 
 // inodes names the memory behind descriptors, and closes them.

@@ -17,12 +17,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hashicorp/go-hclog"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 	"google.golang.org/protobuf/proto"
 
 	"outrider/arrowio/arrowtest"
+	"outrider/arrowio/flight/flighttest"
 	"outrider/bridge"
 	"outrider/bridge/wire"
 )
@@ -81,20 +81,6 @@ func accessOf(t *testing.T, tls *wire.Tls) bridge.Access {
 	return access
 }
 
-// securedHolder holds segment 1 of a session behind certificates.
-func securedHolder(t *testing.T, session uint64, tls *wire.Tls) *wire.Endpoint {
-	t.Helper()
-	held := newSegments(hclog.NewNullLogger())
-	held.admitToken(testRun.GetToken())
-	held.hold(session, 1, arrowtest.Rollouts(t, 2, 3, 4), 1)
-	f := newFlights(hclog.NewNullLogger(), held)
-	t.Cleanup(func() {
-		f.stop()
-		held.releaseAll(session)
-	})
-	return &wire.Endpoint{Session: session, Host: "that", Address: f.address("127.0.0.1", accessOf(t, tls))}
-}
-
 func TestS11_10_WithCertificatesASegmentIsFetchedFromWhoHasOne(t *testing.T) {
 	t.Parallel()
 	ours, theirs := newAuthority(t), newAuthority(t)
@@ -112,7 +98,7 @@ func TestS11_10_WithCertificatesASegmentIsFetchedFromWhoHasOne(t *testing.T) {
 		t.Run(c.what, func(t *testing.T) {
 			t.Parallel()
 			session := 0x77150 + uint64(i)
-			from := securedHolder(t, session, c.holder)
+			from := apart(t, session, accessOf(t, c.holder), nil, arrowtest.Rollouts(t, 2, 3, 4))
 			p := &Process{host: "this"}
 			t.Cleanup(p.shares.stop)
 			fds, err := p.fetch(accessOf(t, c.asks), from, []*wire.SegmentId{{Holder: session, Number: 1}}, 0)
@@ -148,16 +134,12 @@ func TestS11_10_CertificatesThatCannotWorkAreRefusedWhereTheyAreGiven(t *testing
 
 func TestS11_11_AStockFlightClientReadsAGroupOverTLS(t *testing.T) {
 	t.Parallel()
-	python, err := filepath.Abs("../.venv/bin/python")
-	require.NoError(t, err)
-	if out, err := exec.Command(python, "-c", "import pyarrow.flight").CombinedOutput(); err != nil {
-		t.Skipf("no stock Flight to compare with: %s: %v %s; make wheel sets it up", python, err, out)
-	}
+	python := flighttest.Stock(t, "..")
 	tls := newAuthority(t).host(t, "127.0.0.1")
 	ca := filepath.Join(t.TempDir(), "ca.pem")
 	require.NoError(t, os.WriteFile(ca, tls.GetCa(), 0o600))
 	const session = 0x77160
-	from := securedHolder(t, session, tls)
+	from := apart(t, session, accessOf(t, tls), nil, arrowtest.Rollouts(t, 2, 3, 4))
 	ticket, err := proto.Marshal(&wire.Locator{Segment: &wire.SegmentId{Holder: session, Number: 1}, FirstRow: 2, Rows: 2})
 	require.NoError(t, err)
 	script := `

@@ -2,7 +2,6 @@ package flight
 
 import (
 	"context"
-	"io"
 	"net"
 	"os"
 	"runtime"
@@ -22,6 +21,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"outrider/arrowio"
+	"outrider/arrowio/flight/flighttest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -125,46 +125,11 @@ func TestS11_10_ASegmentLandsSealedAndByteEqual(t *testing.T) {
 	}
 }
 
-// cutter passes bytes between a client and a server and cuts the first connection after so many of the server's.
-func cutter(t testing.TB, address string, after int64) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	t.Cleanup(func() { listener.Close() })
-	go func() {
-		for first := true; ; first = false {
-			in, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			out, err := net.Dial("tcp", address)
-			if err != nil {
-				in.Close()
-				return
-			}
-			limit := int64(1 << 40)
-			if first {
-				limit = after
-			}
-			go func() {
-				_, _ = io.Copy(out, in)
-				out.Close()
-			}()
-			go func() {
-				_, _ = io.Copy(in, io.LimitReader(out, limit))
-				in.Close()
-				out.Close()
-			}()
-		}
-	}()
-	return listener.Addr().String()
-}
-
 func TestS11_10_ACutInTheMiddleLeavesNothingAndTheNextFetchSucceeds(t *testing.T) {
 	t.Parallel()
 	s := numbers(t, 2, 300, 5000)
 	for _, after := range []int64{0, 100, 3 << 20, s.Size() - 10} {
-		c := client(t, cutter(t, serve(t, s), after), testLimit)
+		c := client(t, flighttest.Cut(t, serve(t, s), after), testLimit)
 		got, err := c.Fetch(context.Background(), nil)
 		require.Error(t, err, "cut after %d bytes", after)
 		require.Nil(t, got)

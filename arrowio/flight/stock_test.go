@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -12,26 +11,17 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"outrider/arrowio/flight/flighttest"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
 func dup(fd int) (int, error) { return unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0) }
 
-// stock is a Python with pyarrow's Flight, or the test is skipped with the reason.
-func stock(t *testing.T) string {
-	t.Helper()
-	python, err := filepath.Abs("../../.venv/bin/python")
-	require.NoError(t, err)
-	if out, err := exec.Command(python, "-c", "import pyarrow.flight").CombinedOutput(); err != nil {
-		t.Skipf("no stock Flight to compare with: %s: %v %s; make wheel sets it up", python, err, out)
-	}
-	return python
-}
-
 func TestS11_11_AStockFlightClientReadsAGroup(t *testing.T) {
 	t.Parallel()
-	python := stock(t)
+	python := flighttest.Stock(t, "../..")
 	address := serve(t, numbers(t, 3, 4, 50000))
 	const script = `
 import sys, pyarrow.flight as f
@@ -68,7 +58,7 @@ print(s.port, flush=True)
 sys.stdin.read()
 s.shutdown()
 `
-	cmd := exec.Command(stock(t), "-c", script)
+	cmd := exec.Command(flighttest.Stock(t, "../.."), "-c", script)
 	stdin, err := cmd.StdinPipe()
 	require.NoError(t, err)
 	stdout, err := cmd.StdoutPipe()
