@@ -4,6 +4,7 @@ With ADDRESS it joins that Ray, else it has one of its own. It says `ready ADDRE
 """
 
 import os
+import signal
 import sys
 import threading
 
@@ -15,6 +16,7 @@ import outrider
 
 
 def main(way):
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # also where whoever runs the tests ignores it
     options = {"include_dashboard": False, "num_cpus": 4, "address": "local"}
     if "ADDRESS" in os.environ:
         options = {"address": os.environ["ADDRESS"]}
