@@ -31,3 +31,22 @@ func TestS12_15_ANumberOfALifeThatNeverMetThisOneIsNotGivenAgain(t *testing.T) {
 	}
 	require.NoError(t, second.Verify())
 }
+
+// An execution that its worker brings back goes on as the attempt that it is; those that were given meanwhile are not given again.
+func TestS1_07_AnAttemptIsGivenOnceWhateverIsAdopted(t *testing.T) {
+	t.Parallel()
+	l, err := New(Params{Source: Source{Len: 1}, GroupSize: 1}, Term{Number: 1, Session: 1}, nil)
+	require.NoError(t, err)
+	first := l.Dispatch(l.ReserveNext(), 7)
+	l.Interrupt(l.Find(0)) // its worker is cut off
+	second := l.Dispatch(l.ReserveNext(), 8)
+	l.Interrupt(l.Find(0))
+	require.EqualValues(t, 2, second.Attempt)
+
+	g, err := l.Adopt(first, 0, 0)
+	require.NoError(t, err)
+	require.Equal(t, first, l.Receipt(g))
+	l.Abandon(g)
+	require.EqualValues(t, 3, l.Dispatch(l.ReserveNext(), 9).Attempt)
+	require.NoError(t, l.Verify())
+}

@@ -4,11 +4,11 @@ package leases
 
 func (l *Ledger) becomeReserved(id int64, r retry) *Group {
 	g := l.fresh()
-	g.id, g.attempt, g.failures, g.requeues, g.losses, g.samples = id, r.attempt+1, r.failures, r.requeues, r.losses, int32(l.groupSize)
+	g.id, g.attempt, g.given, g.failures, g.requeues, g.losses, g.samples = id, r.attempt+1, r.attempt+1, r.failures, r.requeues, r.losses, int32(l.groupSize)
 	l.move(g, Reserved)
 	l.live.add(g)
-	l.reserved.add(g.tally())
-	l.liveTally.add(g.tally())
+	l.reserved.add(g.Tally())
+	l.liveTally.add(g.Tally())
 	return g
 }
 
@@ -20,15 +20,15 @@ func (l *Ledger) becomeExecuting(g *Group, worker Session, execution uint64, ver
 
 func (l *Ledger) becomeTerminal(g *Group, o *Outcome) {
 	l.move(g, Terminal)
-	l.reserved.sub(g.tally())
-	l.liveTally.sub(g.tally())
+	l.reserved.sub(g.Tally())
+	l.liveTally.sub(g.Tally())
 	g.samples, g.tokens, g.handle = int32(len(o.Slots)), o.Tokens, o.Handle
 	g.oldest, g.newest, g.sum = o.MinVersion, o.MaxVersion, o.SumVersions
 	if !o.HasVersions {
 		g.oldest, g.newest, g.sum = g.charged, g.charged, g.charged*int64(g.samples)
 	}
-	l.reserved.add(g.tally())
-	l.liveTally.add(g.tally())
+	l.reserved.add(g.Tally())
+	l.liveTally.add(g.Tally())
 }
 
 func (l *Ledger) becomeCompleted(g *Group) {
@@ -43,19 +43,19 @@ func (l *Ledger) becomeLeased(g *Group, lease *Lease) {
 
 func (l *Ledger) becomeAcknowledged(g *Group) {
 	l.move(g, Acknowledged)
-	l.totals.Acknowledged.add(g.tally())
+	l.totals.Acknowledged.add(g.Tally())
 	l.settle(g)
 }
 
 func (l *Ledger) becomeDiscarded(g *Group, reason string) {
 	l.move(g, Discarded)
-	l.totals.discard(reason, g.tally())
+	l.totals.discard(reason, g.Tally())
 	l.settle(g)
 }
 
 func (l *Ledger) becomeFailed(g *Group) {
 	l.move(g, Failed)
-	l.totals.Failed.add(g.tally())
+	l.totals.Failed.add(g.Tally())
 	l.settle(g)
 }
 
@@ -63,10 +63,10 @@ func (l *Ledger) becomeFailed(g *Group) {
 // executions in a row that were lost.
 func (l *Ledger) becomeRequeued(g *Group, failures, losses uint8) {
 	l.move(g, Requeued)
-	l.reserved.sub(g.tally())
+	l.reserved.sub(g.Tally())
 	l.requeued++
 	l.replay.add(g.id, g.id+1)
-	l.retries[g.id] = retry{attempt: g.attempt, failures: failures, requeues: g.requeues, losses: losses}
+	l.retries[g.id] = retry{attempt: g.given, failures: failures, requeues: g.requeues, losses: losses}
 	l.forget(g)
 }
 
@@ -77,7 +77,7 @@ func (l *Ledger) settle(g *Group) {
 }
 
 func (l *Ledger) forget(g *Group) {
-	l.liveTally.sub(g.tally())
+	l.liveTally.sub(g.Tally())
 	l.live.remove(g)
 	*g = Group{}
 	l.unused = append(l.unused, g)

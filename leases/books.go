@@ -5,17 +5,18 @@ import "sort"
 // Tally counts groups with their samples and tokens.
 type Tally struct{ Groups, Samples, Tokens int64 }
 
-func (t *Tally) add(u Tally) {
-	t.Groups += u.Groups
-	t.Samples += u.Samples
-	t.Tokens += u.Tokens
+// Plus is the sum of two tallies.
+func (t Tally) Plus(u Tally) Tally {
+	return Tally{t.Groups + u.Groups, t.Samples + u.Samples, t.Tokens + u.Tokens}
 }
 
-func (t *Tally) sub(u Tally) {
-	t.Groups -= u.Groups
-	t.Samples -= u.Samples
-	t.Tokens -= u.Tokens
+// Minus is the difference of two tallies.
+func (t Tally) Minus(u Tally) Tally {
+	return Tally{t.Groups - u.Groups, t.Samples - u.Samples, t.Tokens - u.Tokens}
 }
+
+func (t *Tally) add(u Tally) { *t = t.Plus(u) }
+func (t *Tally) sub(u Tally) { *t = t.Minus(u) }
 
 // ReasonTally counts what was discarded for one reason.
 type ReasonTally struct {

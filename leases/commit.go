@@ -34,7 +34,7 @@ func (l *Ledger) StartCommit(admission uint64) (*Lease, Entry, error) {
 	rec := &record{kind: recordCommit, rollout: lease.Rollout, admission: admission, cursor: l.cursor}
 	for _, g := range lease.Groups {
 		rec.groups = append(rec.groups, g.id)
-		rec.tally.add(g.tally())
+		rec.tally.add(g.Tally())
 	}
 	rec.others = l.carry(lease.Rollout, l.nextIndex)
 	entry := l.write(rec)

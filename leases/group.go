@@ -51,6 +51,7 @@ type Group struct {
 	print     uint64 // fingerprint of the outcome
 	lease     *Lease
 	attempt   uint32
+	given     uint32 // the highest attempt that was given in this life: above attempt when an older one was adopted
 	samples   int32
 	state     State
 	failures  uint8 // data attempts used up before this one
@@ -124,4 +125,5 @@ func (l *Ledger) move(g *Group, to State) {
 	}
 }
 
-func (g *Group) tally() Tally { return Tally{Groups: 1, Samples: int64(g.samples), Tokens: g.tokens} }
+// Tally counts the group, its samples and, from TERMINAL on, its tokens.
+func (g *Group) Tally() Tally { return Tally{Groups: 1, Samples: int64(g.samples), Tokens: g.tokens} }

@@ -37,7 +37,7 @@ type Lease struct {
 	Holder    Session
 	// Groups are ordered by group. They are LEASED until the lease settles.
 	Groups []*Group
-	// Short marks the last batch of a finite source when it is not full.
+	// Short marks a batch below its size.
 	Short bool
 	// Announced is the version that was announced when the lease was made.
 	Announced int64

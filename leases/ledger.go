@@ -11,6 +11,8 @@ type Params struct {
 	GroupSize int
 	// Unowned is ownership="none": what is taken is settled, and a cut counts everything reserved as gone.
 	Unowned bool
+	// NextEpoch lets a finite source go on for one epoch more at most: see Extend.
+	NextEpoch bool
 }
 
 // maxGroupSize keeps sample indices (group*GroupSize + slot) far from overflow.
@@ -41,6 +43,7 @@ type Ledger struct {
 	source    Source
 	groupSize int
 	unowned   bool
+	nextEpoch bool
 
 	term     Term
 	timeline Timeline
@@ -52,6 +55,7 @@ type Ledger struct {
 
 	// Every group below cursor is in exactly one of settled, live, replay and resting; none at or above it is.
 	cursor  int64
+	beyond  int64 // groups after the end of the source that may be reserved
 	settled *ranges
 	live    liveSet
 	replay  *ranges
@@ -142,7 +146,7 @@ func Restore(p Params, term Term, base []byte, log []Entry) (*Ledger, error) {
 		return nil, err
 	}
 	l := &Ledger{
-		source: p.Source, groupSize: p.GroupSize, unowned: p.Unowned, term: term, timeline: c.timeline,
+		source: p.Source, groupSize: p.GroupSize, unowned: p.Unowned, nextEpoch: p.NextEpoch, term: term, timeline: c.timeline,
 		unfinished: byVersion{}, finished: byVersion{}, retries: map[int64]retry{}, base: c, baseBytes: base, nextIndex: c.index + 1,
 		cursor: c.cursor, given: map[int64]bool{}, open: map[uint64]*Lease{},
 	}
@@ -156,6 +160,7 @@ func Restore(p Params, term Term, base []byte, log []Entry) (*Ledger, error) {
 	if err := l.rebuild(); err != nil {
 		return nil, err
 	}
+	l.beyond = max(0, l.cursor-l.total())
 	return l, nil
 }
 
@@ -201,7 +206,7 @@ func (l *Ledger) replayLog(log []Entry) error {
 		case recordLife:
 		}
 	}
-	if l.cursor > l.total() {
+	if l.cursor > l.total()+l.source.more(l.nextEpoch) {
 		return fmt.Errorf("%w: the log has reserved %d groups, the source has %d", ErrState, l.cursor, l.total())
 	}
 	return nil

@@ -52,6 +52,15 @@ func (l *Ledger) reserveOne() *Group {
 // Available reports whether Reserve would give a group.
 func (l *Ledger) Available() bool { return l.replay.len() > 0 || l.cursor < l.total() }
 
+// Extend lets n groups more be reserved than a finite source has, of the epoch that would follow, and returns how many of them it
+// lets: none without Params.NextEpoch, and never more than that epoch. What was reserved of them belongs to the run from then on; a
+// later life that finds none reserved begins without.
+func (l *Ledger) Extend(n int64) int64 {
+	n = min(n, l.source.more(l.nextEpoch)-l.beyond)
+	l.beyond += n
+	return n
+}
+
 // Exhausted reports whether every group of a finite source, or of a stream that has ended, has settled.
 func (l *Ledger) Exhausted() bool {
 	return !l.Flows() && !l.Available() && l.live.n == 0 && len(l.resting) == 0
@@ -104,7 +113,7 @@ func (l *Ledger) Adopt(r Receipt, version, newest int64) (*Group, error) {
 	old := l.retries[r.Group]
 	delete(l.retries, r.Group)
 	g := l.becomeReserved(r.Group, old)
-	g.attempt = r.Attempt
+	g.attempt, g.given = r.Attempt, max(old.attempt, r.Attempt)
 	l.becomeExecuting(g, r.Worker, r.Execution, version)
 	return g, nil
 }

@@ -134,7 +134,7 @@ func (l *Ledger) settleable(to State, receipts []Receipt) ([]*Group, error) {
 // discard settles g without training; the commit of rollout or a later one carries that to the trainers' logs.
 func (l *Ledger) discard(g *Group, reason string, rollout int64) {
 	reason = l.reason(reason)
-	l.pending = append(l.pending, pendingSettled{group: g.id, reason: reason, tally: g.tally(), rollout: rollout})
+	l.pending = append(l.pending, pendingSettled{group: g.id, reason: reason, tally: g.Tally(), rollout: rollout})
 	l.becomeDiscarded(g, reason)
 }
 

@@ -47,6 +47,14 @@ func (s Source) total() int64 {
 	return s.Len * s.Epochs
 }
 
+// more is how many groups of the epoch after the last one a run may reserve.
+func (s Source) more(nextEpoch bool) int64 {
+	if !nextEpoch || s.Stream || s.Epochs == 0 || s.total() > maxGroups-s.Len {
+		return 0
+	}
+	return s.Len
+}
+
 // Problems lists what makes the source unusable, each with its number and the least that works.
 func (s Source) Problems() []string {
 	var out []string

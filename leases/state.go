@@ -97,8 +97,8 @@ func decodeState(b []byte) (*cut, error) {
 	for range r.count("discarded", 4) {
 		c.totals.Discarded = append(c.totals.Discarded, ReasonTally{Reason: string(r.bytes("discarded")), Tally: r.tally("discarded")})
 	}
-	if r.err == nil && c.cursor > c.source.total() {
-		r.fail("cursor", "%d is beyond the source's %d groups", c.cursor, c.source.total())
+	if most := c.source.total() + c.source.more(true); r.err == nil && c.cursor > most {
+		r.fail("cursor", "%d is beyond the source's %d groups", c.cursor, most)
 	}
 	// An unowned run commits nothing, so its versions contain more than any commit says.
 	if r.err == nil && !c.unowned && c.announced.contains > c.rollout {
@@ -143,8 +143,8 @@ func (c *cut) fits(p Params) error {
 	if len(differs) > 0 {
 		return fmt.Errorf("%w: the source differs from the saved one in %s; start with the same rows and options, or without state", ErrState, strings.Join(differs, "; in "))
 	}
-	if c.cursor > p.Source.total() {
-		return fmt.Errorf("%w: epochs=%d gives %d groups, the state has already reserved %d; raise epochs", ErrState, p.Source.Epochs, p.Source.total(), c.cursor)
+	if c.cursor > p.Source.total()+p.Source.more(p.NextEpoch) {
+		return fmt.Errorf("%w: epochs=%d gives %d groups, the state has already reserved %d; raise epochs (or go on with last_batch=\"next_epoch\", if it was that)", ErrState, p.Source.Epochs, p.Source.total(), c.cursor)
 	}
 	return nil
 }

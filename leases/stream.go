@@ -321,7 +321,7 @@ func (l *Ledger) total() int64 {
 	if l.stream != nil {
 		return l.stream.arrived
 	}
-	return l.source.total()
+	return l.source.total() + l.beyond
 }
 
 // writePushes and readPushes are the body of a push entry.

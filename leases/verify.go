@@ -43,7 +43,7 @@ func (l *Ledger) Verify() error {
 	for _, g := range l.Groups() {
 		id := g.id
 		counts[g.state]++
-		live.add(g.tally())
+		live.add(g.Tally())
 		switch g.state {
 		case Executing, Terminal:
 			unfinished[g.charged]++

@@ -10,7 +10,8 @@ type Lease struct {
 	Timeline  leases.Timeline
 	// Groups are ordered by group.
 	Groups []LeasedGroup
-	// Short marks the last batch of a finite source when it has fewer than BatchGroups groups.
+	// Short marks a batch below the size that was asked for: the last one of a finite source, one that lost groups without
+	// getting others, or one with as many groups as it may have and not as many tokens.
 	Short bool
 	// Announced is the weight version that was announced when the lease was made.
 	Announced int64

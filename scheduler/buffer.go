@@ -11,6 +11,7 @@ import (
 // buffer is the group buffer: COMPLETED groups in order of arrival, and by the versions that they used.
 type buffer struct {
 	list[leases.Group]
+	tally    leases.Tally
 	versions int64 // sum of the oldest versions
 	// shelves are in order of eviction: smallest oldest version first, then smallest sum of versions. There are as many as
 	// the buffered groups have such pairs: a few for each version that the staleness bound lets in.
@@ -36,6 +37,7 @@ func (b *buffer) place(g *leases.Group) (int, bool) {
 // push takes a group in that arrived after all others.
 func (b *buffer) push(g *leases.Group) {
 	b.list.push(g)
+	b.tally = b.tally.Plus(g.Tally())
 	oldest, _, sum := g.Versions()
 	b.versions += oldest
 	i, found := b.place(g)
@@ -47,6 +49,7 @@ func (b *buffer) push(g *leases.Group) {
 
 func (b *buffer) remove(g *leases.Group) {
 	b.list.remove(g)
+	b.tally = b.tally.Minus(g.Tally())
 	oldest, _, _ := g.Versions()
 	b.versions -= oldest
 	i, _ := b.place(g)
@@ -90,7 +93,7 @@ func (b *buffer) next(o Order) *leases.Group {
 
 // verify recounts the versions of what is buffered, and that every shelf has its own.
 func (b *buffer) verify() error {
-	n, versions := 0, int64(0)
+	tally, versions := leases.Tally{}, int64(0)
 	for i, s := range b.shelves {
 		arrival := uint64(0)
 		for g := range s.all() {
@@ -99,11 +102,11 @@ func (b *buffer) verify() error {
 			}
 			arrival = g.Arrival
 			versions += s.oldest
-			n++
+			tally = tally.Plus(g.Tally())
 		}
 	}
-	if n != b.n || versions != b.versions {
-		return fmt.Errorf("scheduler: %d groups are buffered with versions of %d, recounted %d with %d", b.n, b.versions, n, versions)
+	if tally.Groups != int64(b.n) || tally != b.tally || versions != b.versions {
+		return fmt.Errorf("scheduler: %d groups (%v) are buffered with versions of %d, recounted %v with %d", b.n, b.tally, b.versions, tally, versions)
 	}
 	return nil
 }

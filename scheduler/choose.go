@@ -35,14 +35,15 @@ func (s *Scheduler) paced() bool {
 	return untaken+s.made() >= (s.cfg.Policy.MaxStaleness+1)*s.perVersion()
 }
 
-// incomplete reports whether a batch of n groups cannot be had, or has to wait for groups that are due.
-func (s *Scheduler) incomplete(n int) bool {
-	if s.buffer.n < n || s.cfg.Policy.Order == Windowed && len(s.window.pick(s, n, s.cfg.Policy.Window)) < n {
+// incomplete reports whether a batch cannot be had, or has to wait for groups that are due.
+func (s *Scheduler) incomplete(want leases.Tally) bool {
+	if !full(s.buffer.tally, want) || s.cfg.Policy.Order == Windowed && !full(tally(s.window.pick(s, want, s.cfg.Policy.Window)), want) {
 		return true
 	}
 	if !s.cfg.Policy.Pace {
 		return false
 	}
+	n := int(want.Groups)
 	announced, _, _, _ := s.ledger.Announced()
 	for ahead := range s.cfg.Policy.MaxStaleness + 1 {
 		unfinished, _ := s.ledger.Due(announced - s.cfg.Policy.MaxStaleness + ahead)
@@ -73,10 +74,10 @@ func (s *Scheduler) due(n int) []*leases.Group {
 	return out
 }
 
-// choose takes n groups out of the buffer; incomplete(n) must be false, or nothing must run.
-func (s *Scheduler) choose(n int) []*leases.Group {
+// choose takes a batch out of the buffer, or all that is there; incomplete(want) must be false, or nothing must run.
+func (s *Scheduler) choose(want leases.Tally) []*leases.Group {
 	if s.cfg.Policy.Order == Windowed {
-		groups := s.window.pick(s, n, s.cfg.Policy.Window)
+		groups := s.window.pick(s, want, s.cfg.Policy.Window)
 		for _, g := range groups {
 			s.buffer.remove(g)
 		}
@@ -84,12 +85,13 @@ func (s *Scheduler) choose(n int) []*leases.Group {
 	}
 	var out []*leases.Group
 	if s.cfg.Policy.Pace {
-		out = s.due(n)
+		out = s.due(int(min(want.Groups, int64(s.buffer.n))))
 	}
-	for len(out) < n {
+	for have := tally(out); s.buffer.n > 0 && !full(have, want); {
 		g := s.buffer.next(s.cfg.Policy.Order)
 		s.buffer.remove(g)
 		out = append(out, g)
+		have = have.Plus(g.Tally())
 	}
 	return out
 }
@@ -99,7 +101,7 @@ func (s *Scheduler) dropLast(t *take) bool {
 	if s.cfg.Policy.Last != LastDrop || t.refill != nil || s.buffer.n == 0 || !s.dry() || len(s.ledger.OpenLeases()) > 0 {
 		return false
 	}
-	s.log(Info, "the last groups fill no batch and are dropped", "groups", s.buffer.n, "batch_groups", t.need)
+	s.log(Info, "the last groups fill no batch and are dropped", "groups", s.buffer.n, "batch_groups", t.want.Groups)
 	for g := s.buffer.first; g != nil; g = s.buffer.first {
 		s.discard(g, "last_batch")
 	}

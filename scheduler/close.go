@@ -71,6 +71,7 @@ func (s *Scheduler) startClose(err error, cancel bool) {
 	}
 	s.takes = nil
 	s.failCredits(fmt.Errorf("%w: the run is closing", leases.ErrClosed))
+	s.failCommits(fmt.Errorf("%w: the run is closing", leases.ErrClosed))
 	s.failPushes(fmt.Errorf("%w: the run is closing", leases.ErrClosed), nil)
 	for e := range s.running.all() {
 		if cancel && e.group != nil {

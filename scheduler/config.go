@@ -59,6 +59,8 @@ const (
 	LastShort Last = iota
 	// LastDrop settles them as discarded, reason "last_batch".
 	LastDrop
+	// LastNextEpoch fills their batch with the first groups of the epoch that would follow: one epoch more at most.
+	LastNextEpoch
 )
 
 // NoBound switches the staleness filter off.
@@ -101,6 +103,8 @@ type Policy struct {
 	MaxRequeues int
 	// MaxFailed ends the run when that many groups have failed; 0 means 1 % of the source, at least 1.
 	MaxFailed int64
+	// WaitCommit lets a commit wait while the lease of a lower rollout is open, instead of refusing it.
+	WaitCommit bool
 	// RefuseRewind refuses a trainer whose weights are older than the last commit, instead of rewinding.
 	RefuseRewind bool
 }
@@ -113,8 +117,12 @@ type Config struct {
 	Source leases.Source
 	// GroupSize is the number of parent slots (samples) of one prompt group, at least 1.
 	GroupSize int
-	// BatchGroups is the number of groups in one lease, at least 1.
+	// BatchGroups is the number of groups in one lease, at least 1. With BatchSamples or BatchTokens it is the most that one may have;
+	// with BatchSamples 0 means as many as it can take.
 	BatchGroups int
+	// BatchSamples and BatchTokens give the size of a lease in samples or in tokens: it has as few groups as reach it. 0 for none; at
+	// most one of the two.
+	BatchSamples, BatchTokens int64
 	// Waiting bounds the groups of a stream that were pushed and have not settled; 0 means 1024.
 	Waiting int64
 	// Prefetch is how many leases may be open beside the one that trains; 0 means 1, negative means none.

@@ -15,7 +15,7 @@ func (s *Scheduler) pump() {
 	case s.closing != nil:
 		s.finishClose()
 	case s.ledger != nil:
-		for s.servePushes() || s.promote() || s.serveTakes() {
+		for s.serveCommits() || s.servePushes() || s.promote() || s.serveTakes() {
 		}
 		s.serveCredits()
 		s.dispatch()
@@ -211,7 +211,7 @@ func (s *Scheduler) bytesFree(h *host) bool {
 
 // starving reports whether a waiting take can be filled by nothing but a group that is yet to be reserved.
 func (s *Scheduler) starving() bool {
-	return len(s.takes) > 0 && s.running.live == 0 && s.waiting.n == 0 && s.incomplete(s.takes[0].need)
+	return len(s.takes) > 0 && s.running.live == 0 && s.waiting.n == 0 && s.incomplete(s.takes[0].want)
 }
 
 func (s *Scheduler) overdraw(m *member) {

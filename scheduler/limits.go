@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -23,6 +24,11 @@ func (c *Config) complete() error {
 		c.Prefetch = 1
 	}
 	c.Prefetch = max(c.Prefetch, 0)
+	gs := int64(max(c.GroupSize, 1))
+	most := (c.BatchSamples + gs - 1) / gs // groups, when no slot returns more than one sample
+	if c.BatchGroups == 0 && most > 0 && most <= math.MaxInt32 {
+		c.BatchGroups = int(most)
+	}
 	if c.Policy.MaxAttempts == 0 {
 		c.Policy.MaxAttempts = defaultAttempts
 	}
@@ -56,9 +62,13 @@ func (c *Config) complete() error {
 			problems = append(problems, fmt.Sprintf(format, args...))
 		}
 	}
-	l, p, gs := c.Limits, c.Policy, int64(max(c.GroupSize, 1))
+	l, p := c.Limits, c.Policy
 	least := int64(max(c.BatchGroups, 1)) * int64(1+c.Prefetch)
-	say(c.BatchGroups < 1, "batch_groups=%d; it must be at least 1", c.BatchGroups)
+	say(c.BatchGroups < 1, "batch_groups=%d; it must be at least 1, with batch_tokens too: the most groups of a batch", c.BatchGroups)
+	say(c.BatchSamples < 0 || c.BatchTokens < 0, "batch_samples=%d, batch_tokens=%d; neither can be negative", c.BatchSamples, c.BatchTokens)
+	say(c.BatchSamples > 0 && c.BatchTokens > 0, "batch_samples=%d and batch_tokens=%d: a batch has one size; leave one out", c.BatchSamples, c.BatchTokens)
+	say(most > int64(c.BatchGroups), "batch_groups=%d groups of group_size=%d may have fewer than batch_samples=%d; leave batch_groups out, or raise it to at least %d", c.BatchGroups, gs, c.BatchSamples, most)
+	say(p.Pace && c.BatchSamples+c.BatchTokens != 0, "pace reckons with batches of so many groups; leave out batch_samples and batch_tokens")
 	for _, n := range []struct {
 		name  string
 		value int64
@@ -82,9 +92,10 @@ func (c *Config) complete() error {
 	say(p.Window < 1, "window=%d groups; it must be at least 1", p.Window)
 	say(p.BatchesPerUpdate < 1, "batches_per_update=%d; it must be at least 1", p.BatchesPerUpdate)
 	say(p.Pace && p.MaxStaleness == NoBound, "pace has no bound to keep; give max_staleness")
+	say(p.Last == LastNextEpoch && c.Source.Stream, "last_batch=next_epoch: a stream has no epochs; give short or drop")
 	say(p.Pace && c.Unowned, "pace is for owned runs; leave it out with ownership=none")
 	say(p.waits() && l.Completed > 0 && l.Retained > l.Completed, "retained=%d groups is above completed=%d: with order=windowed or pace a batch waits for certain groups, so every group needs a place; lower retained to %d or raise completed", l.Retained, l.Completed, l.Completed)
-	say(p.Submission > ByGroup || p.Order > Freshest || p.Stale > StaleDrop || p.Full > FullEvict || p.Last > LastDrop, "policy %+v has a value that does not exist", p)
+	say(p.Submission > ByGroup || p.Order > Freshest || p.Stale > StaleDrop || p.Full > FullEvict || p.Last > LastNextEpoch, "policy %+v has a value that does not exist", p)
 	say(c.JoinWindow < 0 || c.CloseGrace < 0, "join_window=%s, close_grace=%s; neither can be negative", c.JoinWindow, c.CloseGrace)
 	say(c.Owner == 0, "the owner's session is 0; it must be a random number")
 	if len(problems) > 0 {
@@ -94,7 +105,7 @@ func (c *Config) complete() error {
 }
 
 func (c *Config) params() leases.Params {
-	return leases.Params{Source: c.Source, GroupSize: c.GroupSize, Unowned: c.Unowned}
+	return leases.Params{Source: c.Source, GroupSize: c.GroupSize, Unowned: c.Unowned, NextEpoch: c.Policy.Last == LastNextEpoch}
 }
 
 // derive computes the limits that hold with slots sample slots attached. What is not given follows from what is:

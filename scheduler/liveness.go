@@ -86,8 +86,8 @@ func (s *Scheduler) watchWorkers() {
 		who = fmt.Sprintf("of %d attached workers none can work (the log names why)", n)
 	}
 	for _, t := range s.takes {
-		t.fail(s, fmt.Errorf("%w: rollout %d has %d of %d groups; no worker alive since %s, longer than join_timeout=%s: %s; start workers, then take it again",
-			leases.ErrNoWorkers, t.rollout, min(s.buffer.n, t.need), t.need, s.now-v.absentSince, limit, who))
+		t.fail(s, fmt.Errorf("%w: rollout %d has %s; no worker alive since %s, longer than join_timeout=%s: %s; start workers, then take it again",
+			leases.ErrNoWorkers, t.rollout, s.has(t), s.now-v.absentSince, limit, who))
 	}
 	s.log(Warn, "waiting takes have failed: no worker", "takes", len(s.takes), "buffered", s.buffer.n, "for", s.now-v.absentSince)
 	s.takes = nil

@@ -50,10 +50,11 @@ type Scheduler struct {
 	update      *update
 	sent        int64          // highest version whose weights were sent in this life
 	replicating []*replication // by log index
-	pushes      []*pushing     // wait for room
-	saidFull    bool           // that pushes wait for a saved state
-	early       []earlyCall    // waiting calls that came before the base was known
-	creditSeq   uint64         // counts credits
+	commits     []waitingCommit
+	pushes      []*pushing  // wait for room
+	saidFull    bool        // that pushes wait for a saved state
+	early       []earlyCall // waiting calls that came before the base was known
+	creditSeq   uint64      // counts credits
 
 	saidWaits    string // what the first waiting take lacked, as last logged
 	limits       Limits
@@ -148,6 +149,7 @@ func (s *Scheduler) die(err error) {
 		s.answer(e.ticket, nil, said)
 	}
 	s.failCredits(said)
+	s.failCommits(said)
 	s.takes, s.replicating, s.holds, s.update, s.early = nil, nil, nil, nil, nil
 	s.dead = said
 	s.emit(Ended{Err: err})

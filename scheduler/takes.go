@@ -9,10 +9,10 @@ import (
 
 // take is one consumer that waits for a batch, or for other groups in place of discarded ones.
 type take struct {
-	tickets []Ticket
+	tickets []Ticket // of a refill: the discard's, then those of takes of its lease
 	session leases.Session
 	rollout int64
-	need    int
+	want    leases.Tally
 	// refill is the lease that lost groups; nil for a take.
 	refill *leases.Lease
 }
@@ -76,6 +76,10 @@ func (s *Scheduler) joinTake(t Ticket, session leases.Session, rollout int64) er
 			if lease.Holder != session {
 				return fmt.Errorf("%w: rollout %d is held by session %s (admission %d, %s)", leases.ErrConflict, rollout, lease.Holder, lease.Admission, lease.State())
 			}
+			if w := s.refilling(lease); w != nil {
+				w.tickets = append(w.tickets, t) // it is about to get other groups
+				return nil
+			}
 			s.answer(t, s.leaseAnswer(lease), nil)
 			return nil
 		}
@@ -88,7 +92,7 @@ func (s *Scheduler) joinTake(t Ticket, session leases.Session, rollout int64) er
 	for at > 0 && s.takes[at-1].refill == nil && s.takes[at-1].rollout > rollout {
 		at--
 	}
-	s.takes = slices.Insert(s.takes, at, &take{tickets: []Ticket{t}, session: session, rollout: rollout, need: s.cfg.BatchGroups})
+	s.takes = slices.Insert(s.takes, at, &take{tickets: []Ticket{t}, session: session, rollout: rollout, want: s.cfg.batch()})
 	return nil
 }
 
@@ -126,8 +130,8 @@ func (s *Scheduler) dropTakes() {
 func (s *Scheduler) CancelTake(t Ticket) {
 	for i, w := range s.takes {
 		for j, k := range w.tickets {
-			if k != t || w.refill != nil {
-				continue
+			if k != t || w.refill != nil && j == 0 {
+				continue // a refill goes on, whoever waits for its lease
 			}
 			lack := s.waitsFor()
 			if lack != "" {
@@ -155,13 +159,13 @@ func (s *Scheduler) serveTakes() bool {
 			s.settleStale(g)
 			changed = true
 		}
-		t, n := s.takes[0], s.takes[0].need
+		t := s.takes[0]
 		if last := s.ledger.LastRollout(); t.refill == nil && t.rollout <= last {
 			s.takes = s.takes[1:]
 			t.fail(s, fmt.Errorf("%w: rollout %d is committed; the next one is %d", leases.ErrConflict, t.rollout, last+1))
 			continue
 		}
-		if s.incomplete(n) {
+		if s.incomplete(t.want) {
 			if s.starved() && s.callBack(t) {
 				changed = true
 				continue
@@ -169,15 +173,18 @@ func (s *Scheduler) serveTakes() bool {
 			if s.dropLast(t) {
 				return true // finishRun ends the take
 			}
-			if !s.dry() || s.buffer.n == 0 && t.refill == nil {
+			if !s.dry() || s.buffer.n == 0 && t.refill == nil || s.topUp(t) {
 				return changed
 			}
-			n = min(n, s.buffer.n)
 		}
-		groups := s.choose(n)
-		s.takes = s.takes[1:]
-		s.serve(t, groups, len(groups) < t.need)
 		changed = true
+		if s.buffer.n == 0 && len(t.refill.Groups) == 0 {
+			s.rollback(t.refill, "every group of it was discarded, and the source has no other", nil) // which answers the call
+			continue
+		}
+		groups := s.choose(t.want)
+		s.takes = s.takes[1:]
+		s.serve(t, groups, !reached(tally(groups), t.want))
 	}
 	return changed
 }
@@ -247,7 +254,8 @@ func (s *Scheduler) leased(g *leases.Group) LeasedGroup {
 }
 
 // DiscardGroups takes groups out of a lease before it is published and settles them as discarded; the lease gets
-// other groups instead, or with shorter none. Answer: the Lease, when it is full again (or Short). Errors: ErrStale, ErrUnknown, ErrConflict.
+// other groups instead, or with shorter none. Answer: the Lease, when it is full again (or Short). One that has no group left, and
+// can get none, is rolled back. Errors: ErrStale, ErrUnknown, ErrConflict, ErrRefused (shorter, and nothing would be left).
 func (s *Scheduler) DiscardGroups(t Ticket, admission uint64, groups []int64, reason string, shorter bool) {
 	if err := s.openErr(); err != nil {
 		s.answer(t, nil, err)
@@ -279,14 +287,35 @@ func (s *Scheduler) DiscardGroups(t Ticket, admission uint64, groups []int64, re
 		}
 	}
 	s.must(s.ledger.DiscardLeased(lease, groups, reason))
-	need := s.cfg.BatchGroups - len(lease.Groups)
-	lease.Short = lease.Short || shorter && need > 0
-	if need == 0 || shorter {
+	have, batch := tally(lease.Groups), s.cfg.batch()
+	lease.Short = lease.Short || shorter && !full(have, batch)
+	w := s.refilling(lease) // of a discard before this one
+	switch {
+	case full(have, batch) || shorter:
+		if w != nil {
+			s.takes = slices.DeleteFunc(s.takes, func(o *take) bool { return o == w })
+			for _, k := range w.tickets {
+				s.answer(k, s.leaseAnswer(lease), nil)
+			}
+		}
 		s.answer(t, s.leaseAnswer(lease), nil)
-	} else {
-		s.takes = append([]*take{{tickets: []Ticket{t}, session: lease.Holder, rollout: lease.Rollout, need: need, refill: lease}}, s.takes...)
+	case w != nil:
+		w.want = left(have, batch)
+		w.tickets = append(w.tickets, t)
+	default:
+		s.takes = append([]*take{{tickets: []Ticket{t}, session: lease.Holder, rollout: lease.Rollout, want: left(have, batch), refill: lease}}, s.takes...)
 	}
 	s.pump()
+}
+
+// refilling is the wait for other groups in place of those that a lease lost, nil when there is none.
+func (s *Scheduler) refilling(lease *leases.Lease) *take {
+	for _, t := range s.takes {
+		if t.refill == lease {
+			return t
+		}
+	}
+	return nil
 }
 
 // openLease finds an unsettled lease or says why there is none.

@@ -20,7 +20,7 @@ func (s *Scheduler) waitsFor() string {
 		return ""
 	}
 	t := s.takes[0]
-	lack := fmt.Sprintf("rollout %d has %d of %d groups; ", t.rollout, min(s.buffer.n, t.need), t.need)
+	lack := fmt.Sprintf("rollout %d has %s; ", t.rollout, s.has(t))
 	switch {
 	case len(s.holds) > 0:
 		return lack + "the run is held: " + s.holds[0].reason

@@ -54,17 +54,19 @@ func (w *window) compact(s *Scheduler) {
 	w.entries = kept
 }
 
-// pick returns up to n COMPLETED groups in order of dispatch, none further than size dispatches from the first that is left behind.
-func (w *window) pick(s *Scheduler, n int, size int64) []*leases.Group {
+// pick returns COMPLETED groups in order of dispatch until they are a full batch, none further than size dispatches from the first that is left behind.
+func (w *window) pick(s *Scheduler, want leases.Tally, size int64) []*leases.Group {
 	w.compact(s)
 	var out []*leases.Group
+	var have leases.Tally
 	var first uint64 // the first that is left behind
 	for _, e := range w.entries {
-		if len(out) == n || first > 0 && int64(e.seq-first) >= size {
+		if full(have, want) || first > 0 && int64(e.seq-first) >= size {
 			break
 		}
 		if e.group.State() == leases.Completed {
 			out = append(out, e.group)
+			have = have.Plus(e.group.Tally())
 		} else if first == 0 {
 			first = e.seq
 		}

@@ -23,10 +23,11 @@ func schedulerConfig(own *wire.Own, table *arrowio.Segment, session uint64) (sch
 	}
 	words := wordReader{}
 	config := scheduler.Config{
-		Source:      source,
-		GroupSize:   int(c.GetGroupSize()),
-		BatchGroups: int(c.GetBatchGroups()),
-		Waiting:     c.GetSource().GetWaiting(),
+		Source:       source,
+		GroupSize:    int(c.GetGroupSize()),
+		BatchGroups:  int(c.GetBatchGroups()),
+		BatchSamples: int64(c.GetBatchSamples()), BatchTokens: int64(c.GetBatchTokens()),
+		Waiting: c.GetSource().GetWaiting(),
 		Limits: scheduler.Limits{
 			Executing: int64(c.GetExecuting()), Retained: int64(c.GetRetained()), Completed: int64(c.GetCompleted()), Bytes: int64(c.GetBytes()),
 		},
@@ -38,13 +39,14 @@ func schedulerConfig(own *wire.Own, table *arrowio.Segment, session uint64) (sch
 
 			BatchesPerUpdate: int(c.GetBatchesPerUpdate()),
 
-			Last:         pick(&words, "last_batch", c.GetLastBatch(), map[string]scheduler.Last{"": scheduler.LastShort, "short": scheduler.LastShort, "drop": scheduler.LastDrop}),
+			Last:         pick(&words, "last_batch", c.GetLastBatch(), map[string]scheduler.Last{"": scheduler.LastShort, "short": scheduler.LastShort, "drop": scheduler.LastDrop, "next_epoch": scheduler.LastNextEpoch}),
 			MaxStaleness: c.GetMaxStaleness(),
 			Stale:        pick(&words, "stale", c.GetStale(), map[string]scheduler.Stale{"requeue": scheduler.StaleRequeue, "drop": scheduler.StaleDrop}),
 			Full:         pick(&words, "full", c.GetFull(), map[string]scheduler.Full{"block": scheduler.FullBlock, "evict": scheduler.FullEvict}),
 			MaxAttempts:  int(c.GetMaxAttempts()),
 			MaxRequeues:  int(c.GetMaxRequeues()),
 			MaxFailed:    maxFailed(c.GetMaxFailed(), failingShareOf(source)),
+			WaitCommit:   pick(&words, "commit_order", c.GetCommitOrder(), map[string]bool{"": false, "refuse": false, "wait": true}),
 			RefuseRewind: pick(&words, "rewind", c.GetRewind(), map[string]bool{"allow": false, "refuse": true}),
 		},
 		Unowned:    pick(&words, "ownership", c.GetOwnership(), map[string]bool{"leases": false, "none": true}),

@@ -2194,7 +2194,7 @@ type Config struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
 	Source      *Source                `protobuf:"bytes,1,opt,name=source,proto3" json:"source,omitempty"`
 	GroupSize   uint32                 `protobuf:"varint,2,opt,name=group_size,json=groupSize,proto3" json:"group_size,omitempty"`
-	BatchGroups uint32                 `protobuf:"varint,3,opt,name=batch_groups,json=batchGroups,proto3" json:"batch_groups,omitempty"`
+	BatchGroups uint32                 `protobuf:"varint,3,opt,name=batch_groups,json=batchGroups,proto3" json:"batch_groups,omitempty"` // with batch_tokens: at most; 0: derived from batch_samples
 	// 0: derived.
 	Executing        uint64  `protobuf:"varint,4,opt,name=executing,proto3" json:"executing,omitempty"`                            // samples
 	Retained         uint64  `protobuf:"varint,5,opt,name=retained,proto3" json:"retained,omitempty"`                              // groups
@@ -2213,11 +2213,15 @@ type Config struct {
 	Window           int64   `protobuf:"varint,18,opt,name=window,proto3" json:"window,omitempty"` // groups; 0: batch_groups
 	Pace             bool    `protobuf:"varint,19,opt,name=pace,proto3" json:"pace,omitempty"`
 	BatchesPerUpdate uint32  `protobuf:"varint,20,opt,name=batches_per_update,json=batchesPerUpdate,proto3" json:"batches_per_update,omitempty"` // 0: 1
-	LastBatch        string  `protobuf:"bytes,21,opt,name=last_batch,json=lastBatch,proto3" json:"last_batch,omitempty"`                         // "short", "drop"; empty: "short"
+	LastBatch        string  `protobuf:"bytes,21,opt,name=last_batch,json=lastBatch,proto3" json:"last_batch,omitempty"`                         // "short", "drop", "next_epoch"; empty: "short"
 	Times            *Times  `protobuf:"bytes,60,opt,name=times,proto3" json:"times,omitempty"`
 	MaxRequeues      uint32  `protobuf:"varint,140,opt,name=max_requeues,json=maxRequeues,proto3" json:"max_requeues,omitempty"` // times that a group is generated again because it was too stale; 0: 3
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// The size of a batch in samples or in tokens, at most one of them; 0: in groups.
+	BatchSamples  uint64 `protobuf:"varint,230,opt,name=batch_samples,json=batchSamples,proto3" json:"batch_samples,omitempty"`
+	BatchTokens   uint64 `protobuf:"varint,231,opt,name=batch_tokens,json=batchTokens,proto3" json:"batch_tokens,omitempty"`
+	CommitOrder   string `protobuf:"bytes,232,opt,name=commit_order,json=commitOrder,proto3" json:"commit_order,omitempty"` // "refuse", "wait"; empty: "refuse"
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Config) Reset() {
@@ -2409,6 +2413,27 @@ func (x *Config) GetMaxRequeues() uint32 {
 		return x.MaxRequeues
 	}
 	return 0
+}
+
+func (x *Config) GetBatchSamples() uint64 {
+	if x != nil {
+		return x.BatchSamples
+	}
+	return 0
+}
+
+func (x *Config) GetBatchTokens() uint64 {
+	if x != nil {
+		return x.BatchTokens
+	}
+	return 0
+}
+
+func (x *Config) GetCommitOrder() string {
+	if x != nil {
+		return x.CommitOrder
+	}
+	return ""
 }
 
 // Limits that only the clock can reach, in ms. 0: the default, -1: none.
@@ -5884,7 +5909,7 @@ func (x *LeaseStatus) GetAdmission() uint64 {
 type Settled struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Admission     uint64                 `protobuf:"varint,1,opt,name=admission,proto3" json:"admission,omitempty"`
-	Status        string                 `protobuf:"bytes,2,opt,name=status,proto3" json:"status,omitempty"` // "open", "committing", "committed", "rolled_back", "unknown"
+	Status        string                 `protobuf:"bytes,2,opt,name=status,proto3" json:"status,omitempty"` // "open", "published", "committing", "committed", "rolled_back"
 	Rollout       int64                  `protobuf:"varint,3,opt,name=rollout,proto3" json:"rollout,omitempty"`
 	Reason        string                 `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -8110,7 +8135,7 @@ const file_outrider_proto_rawDesc = "" +
 	"\x06config\x18\x02 \x01(\v2\x13.outrider.v1.ConfigR\x06config\x12\x14\n" +
 	"\x05state\x18\x03 \x01(\fR\x05state\x12\x18\n" +
 	"\arecover\x18\x04 \x01(\bR\arecover\x12\x0e\n" +
-	"\x02ip\x18\x05 \x01(\tR\x02ip\"\xcf\x05\n" +
+	"\x02ip\x18\x05 \x01(\tR\x02ip\"\xbd\x06\n" +
 	"\x06Config\x12+\n" +
 	"\x06source\x18\x01 \x01(\v2\x13.outrider.v1.SourceR\x06source\x12\x1d\n" +
 	"\n" +
@@ -8140,7 +8165,10 @@ const file_outrider_proto_rawDesc = "" +
 	"\n" +
 	"last_batch\x18\x15 \x01(\tR\tlastBatch\x12(\n" +
 	"\x05times\x18< \x01(\v2\x12.outrider.v1.TimesR\x05times\x12\"\n" +
-	"\fmax_requeues\x18\x8c\x01 \x01(\rR\vmaxRequeues\"\xc8\x01\n" +
+	"\fmax_requeues\x18\x8c\x01 \x01(\rR\vmaxRequeues\x12$\n" +
+	"\rbatch_samples\x18\xe6\x01 \x01(\x04R\fbatchSamples\x12\"\n" +
+	"\fbatch_tokens\x18\xe7\x01 \x01(\x04R\vbatchTokens\x12\"\n" +
+	"\fcommit_order\x18\xe8\x01 \x01(\tR\vcommitOrder\"\xc8\x01\n" +
 	"\x05Times\x12-\n" +
 	"\x12execution_deadline\x18\x01 \x01(\x03R\x11executionDeadline\x12!\n" +
 	"\fcancel_grace\x18\x02 \x01(\x03R\vcancelGrace\x12%\n" +

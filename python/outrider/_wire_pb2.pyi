@@ -310,7 +310,7 @@ class Own(_message.Message):
     def __init__(self, run: _Optional[_Union[Run, _Mapping]] = ..., config: _Optional[_Union[Config, _Mapping]] = ..., state: _Optional[bytes] = ..., recover: bool = ..., ip: _Optional[str] = ...) -> None: ...
 
 class Config(_message.Message):
-    __slots__ = ["source", "group_size", "batch_groups", "executing", "retained", "completed", "bytes", "submission", "order", "max_staleness", "stale", "full", "max_attempts", "max_failed", "rewind", "ownership", "join_window_ms", "window", "pace", "batches_per_update", "last_batch", "times", "max_requeues"]
+    __slots__ = ["source", "group_size", "batch_groups", "executing", "retained", "completed", "bytes", "submission", "order", "max_staleness", "stale", "full", "max_attempts", "max_failed", "rewind", "ownership", "join_window_ms", "window", "pace", "batches_per_update", "last_batch", "times", "max_requeues", "batch_samples", "batch_tokens", "commit_order"]
     SOURCE_FIELD_NUMBER: _ClassVar[int]
     GROUP_SIZE_FIELD_NUMBER: _ClassVar[int]
     BATCH_GROUPS_FIELD_NUMBER: _ClassVar[int]
@@ -334,6 +334,9 @@ class Config(_message.Message):
     LAST_BATCH_FIELD_NUMBER: _ClassVar[int]
     TIMES_FIELD_NUMBER: _ClassVar[int]
     MAX_REQUEUES_FIELD_NUMBER: _ClassVar[int]
+    BATCH_SAMPLES_FIELD_NUMBER: _ClassVar[int]
+    BATCH_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    COMMIT_ORDER_FIELD_NUMBER: _ClassVar[int]
     source: Source
     group_size: int
     batch_groups: int
@@ -357,7 +360,10 @@ class Config(_message.Message):
     last_batch: str
     times: Times
     max_requeues: int
-    def __init__(self, source: _Optional[_Union[Source, _Mapping]] = ..., group_size: _Optional[int] = ..., batch_groups: _Optional[int] = ..., executing: _Optional[int] = ..., retained: _Optional[int] = ..., completed: _Optional[int] = ..., bytes: _Optional[int] = ..., submission: _Optional[str] = ..., order: _Optional[str] = ..., max_staleness: _Optional[int] = ..., stale: _Optional[str] = ..., full: _Optional[str] = ..., max_attempts: _Optional[int] = ..., max_failed: _Optional[float] = ..., rewind: _Optional[str] = ..., ownership: _Optional[str] = ..., join_window_ms: _Optional[int] = ..., window: _Optional[int] = ..., pace: bool = ..., batches_per_update: _Optional[int] = ..., last_batch: _Optional[str] = ..., times: _Optional[_Union[Times, _Mapping]] = ..., max_requeues: _Optional[int] = ...) -> None: ...
+    batch_samples: int
+    batch_tokens: int
+    commit_order: str
+    def __init__(self, source: _Optional[_Union[Source, _Mapping]] = ..., group_size: _Optional[int] = ..., batch_groups: _Optional[int] = ..., executing: _Optional[int] = ..., retained: _Optional[int] = ..., completed: _Optional[int] = ..., bytes: _Optional[int] = ..., submission: _Optional[str] = ..., order: _Optional[str] = ..., max_staleness: _Optional[int] = ..., stale: _Optional[str] = ..., full: _Optional[str] = ..., max_attempts: _Optional[int] = ..., max_failed: _Optional[float] = ..., rewind: _Optional[str] = ..., ownership: _Optional[str] = ..., join_window_ms: _Optional[int] = ..., window: _Optional[int] = ..., pace: bool = ..., batches_per_update: _Optional[int] = ..., last_batch: _Optional[str] = ..., times: _Optional[_Union[Times, _Mapping]] = ..., max_requeues: _Optional[int] = ..., batch_samples: _Optional[int] = ..., batch_tokens: _Optional[int] = ..., commit_order: _Optional[str] = ...) -> None: ...
 
 class Times(_message.Message):
     __slots__ = ["execution_deadline", "cancel_grace", "start_deadline", "join_timeout", "stall_warning"]

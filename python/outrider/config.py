@@ -155,8 +155,11 @@ class Policy:
         batches_per_update: Batches that make one weight version.
         stale: What becomes of a group beyond the bound: "requeue" (generated anew) or "drop" (discarded and counted).
         full: With no place for a finished group: "block" (it waits) or "evict" (the stalest goes back to the source).
-        last_batch: What becomes of the last groups of a finite source when they fill no batch: "short" (a smaller batch, marked) or
-            "drop" (discarded and counted).
+        last_batch: What becomes of the last groups of a finite source when they fill no batch: "short" (a smaller batch, marked),
+            "drop" (discarded and counted), or "next_epoch" (their batch is filled with the first groups of the epoch that would
+            follow, of one epoch at most).
+        commit_order: What becomes of a commit while the lease of a lower rollout is open: "refuse", or "wait" until that is
+            committed; it is refused when that is rolled back.
         max_attempts: Times that a group's own data may fail before it is parked as failed.
         max_requeues: Times that a group which ends too stale is simply generated anew, with stale="requeue". After that it goes out
             first when the next version is announced; if it ends too stale even so, it is discarded and counted as "stale".
@@ -188,6 +191,7 @@ class Policy:
     stale: str = "requeue"
     full: str = "block"
     last_batch: str = "short"
+    commit_order: str = "refuse"
     max_attempts: int = 3
     max_requeues: int = 3
     max_failed: float = 0.01
@@ -204,7 +208,8 @@ class Policy:
         choice("policy.order", self.order, ("fifo", "lifo", "windowed", "freshest"))
         choice("policy.stale", self.stale, ("requeue", "drop"))
         choice("policy.full", self.full, ("block", "evict"))
-        choice("policy.last_batch", self.last_batch, ("short", "drop"))
+        choice("policy.last_batch", self.last_batch, ("short", "drop", "next_epoch"))
+        choice("policy.commit_order", self.commit_order, ("refuse", "wait"))
         choice("policy.rewind", self.rewind, ("allow", "refuse"))
         if self.max_staleness is not None:
             object.__setattr__(self, "max_staleness", count("policy.max_staleness", self.max_staleness, 0))
@@ -225,7 +230,15 @@ class Policy:
 
 
 def to_wire(
-    *, source: Any, group_size: Any, batch_groups: Any, limits: Limits | None, policy: Policy | None, ownership: Any
+    *,
+    source: Any,
+    group_size: Any,
+    batch_groups: Any,
+    batch_samples: Any,
+    batch_tokens: Any,
+    limits: Limits | None,
+    policy: Policy | None,
+    ownership: Any,
 ) -> Any:
     """The whole configuration of a run as the owner's sidecar takes it.
 
@@ -238,10 +251,16 @@ def to_wire(
                 f"outrider: {name}={value!r} is a {type(value).__name__}; give an outrider.{kind.__name__}(...)"
             )
     limits, policy = limits or Limits(), policy or Policy()
+    if batch_groups is None and batch_samples is None:
+        raise ConfigError(
+            "outrider: batch_groups is missing; give the groups of a batch, with batch_tokens the most that it may have, or batch_samples"
+        )
     return wire.Config(
         source=source.to_wire(),
         group_size=count("group_size", group_size, 1, (1 << 31) - 1),
-        batch_groups=count("batch_groups", batch_groups, 1, (1 << 31) - 1),
+        batch_groups=0 if batch_groups is None else count("batch_groups", batch_groups, 1, (1 << 31) - 1),
+        batch_samples=0 if batch_samples is None else count("batch_samples", batch_samples, 1),
+        batch_tokens=0 if batch_tokens is None else count("batch_tokens", batch_tokens, 1),
         executing=limits.executing or 0,
         retained=limits.retained or 0,
         completed=limits.completed or 0,
@@ -255,6 +274,7 @@ def to_wire(
         stale=policy.stale,
         full=policy.full,
         last_batch=policy.last_batch,
+        commit_order=policy.commit_order,
         max_attempts=policy.max_attempts,
         max_requeues=policy.max_requeues,
         max_failed=policy.max_failed,

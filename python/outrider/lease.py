@@ -54,7 +54,8 @@ class Lease:
     Attributes:
         rollout: The id it was taken under.
         admission: Its identity; a later lease of the same rollout has another.
-        short: Whether the source ended before the batch was full.
+        short: Whether the batch is below the size asked for: the source has ended, groups were discarded without others in their
+            place, or as many groups as it may have hold fewer tokens.
     """
 
     def __init__(self, member: Member, lease: Any) -> None:
@@ -89,6 +90,16 @@ class Lease:
                 for g in self._lease.groups
             )
         return self._groups
+
+    @property
+    def samples(self) -> int:
+        """Rows of the batch."""
+        return sum(len(g.summary.lengths) for g in self._lease.groups)
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of the batch, prompts included."""
+        return sum(sum(g.summary.lengths) for g in self._lease.groups)
 
     @property
     def lengths(self) -> npt.NDArray[np.int64]:
@@ -155,6 +166,7 @@ class Lease:
 
         Raises:
             Refused: Already published, or a group that is not in this lease.
+            Stale: It has no group left and the source has no other: it is rolled back; take the rollout again.
         """
         blocking(self._discard(groups, reason, refill))
 
@@ -184,6 +196,8 @@ class Lease:
             CohortChanged: Publish again to the ranks of today, or roll back.
             Stale: The lease is void; take again.
             Refused: It was rolled back, or revoked because data was lost.
+            Conflict: The lease of a lower rollout is open, with commit_order="refuse", or was rolled back while this call waited
+                for it; nothing has changed.
         """
         blocking(self.committing())
 
@@ -228,7 +242,11 @@ class Lease:
             )
 
     def status(self) -> str:
-        """What became of it: "open", "committing", "committed", "rolled_back" or "unknown" (older than the owner's history)."""
+        """What became of it: "open", "published", "committing", "committed" or "rolled_back".
+
+        Raises:
+            Stale: Unknown: older than what the owner remembers, which is 1024 settled leases, or of a former life of the owner.
+        """
         return blocking(self._status())
 
     async def status_async(self) -> str:

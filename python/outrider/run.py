@@ -124,7 +124,7 @@ class Run:
         return None if self._final is None else self._final[1]
 
     def take(self, rollout: int, timeout: float | None = None) -> Lease:
-        """Takes a batch: waits until `batch_groups` groups are complete and leases them under a rollout id.
+        """Takes a batch: waits until a batch is complete and leases it under a rollout id.
 
         The same rollout asked again by this process gives the same open lease.
 

@@ -23,7 +23,9 @@ def own(
     *,
     source: Source,
     group_size: int,
-    batch_groups: int,
+    batch_groups: int | None = None,
+    batch_samples: int | None = None,
+    batch_tokens: int | None = None,
     limits: Limits | None = None,
     policy: Policy | None = None,
     ownership: str = "leases",
@@ -36,7 +38,10 @@ def own(
         name: Unique among the runs of a Ray namespace.
         source: From `outrider.table`, `outrider.keyed` or `outrider.stream`.
         group_size: Samples of each prompt group.
-        batch_groups: Groups of each batch.
+        batch_groups: Groups of each batch. With `batch_samples` or `batch_tokens`: the most that one may have.
+        batch_samples: Size of a batch in samples: it has as few groups as reach it.
+        batch_tokens: Size of a batch in tokens, likewise; needs `batch_groups`. A batch of that many groups with fewer tokens is
+            marked as `short`.
         limits: The four bounds; what is left out is derived.
         policy: How the run decides.
         ownership: "leases", or "none": a plain queue, the off switch.
@@ -51,7 +56,9 @@ def own(
         Refused: State bytes of another source, seed or group size, or damaged ones.
         StartError: The sidecar did not come up.
     """
-    config = configure(name, source, group_size, batch_groups, limits, policy, ownership, state, tls)
+    config = configure(
+        name, source, group_size, batch_groups, batch_samples, batch_tokens, limits, policy, ownership, state, tls
+    )
     return own_as(name, secrets.token_hex(16), secrets.token_hex(16), source, config, state, False, tls)
 
 
@@ -60,7 +67,9 @@ def start(
     *,
     source: Source,
     group_size: int,
-    batch_groups: int,
+    batch_groups: int | None = None,
+    batch_samples: int | None = None,
+    batch_tokens: int | None = None,
     limits: Limits | None = None,
     policy: Policy | None = None,
     ownership: str = "leases",
@@ -75,7 +84,10 @@ def start(
         name: Unique among the runs of this Ray namespace.
         source: From `outrider.table`, `outrider.keyed` or `outrider.stream`.
         group_size: Samples of each prompt group.
-        batch_groups: Groups of each batch.
+        batch_groups: Groups of each batch. With `batch_samples` or `batch_tokens`: the most that one may have.
+        batch_samples: Size of a batch in samples: it has as few groups as reach it.
+        batch_tokens: Size of a batch in tokens, likewise; needs `batch_groups`. A batch of that many groups with fewer tokens is
+            marked as `short`.
         limits: The four bounds; what is left out is derived.
         policy: How the run decides.
         ownership: "leases", or "none": a plain queue, the off switch.
@@ -92,7 +104,9 @@ def start(
     """
     from outrider._owner import start_actor
 
-    config = configure(name, source, group_size, batch_groups, limits, policy, ownership, state, tls)
+    config = configure(
+        name, source, group_size, batch_groups, batch_samples, batch_tokens, limits, policy, ownership, state, tls
+    )
     return start_actor(name, secrets.token_hex(16), secrets.token_hex(16), source, config, state, tls)
 
 
@@ -119,6 +133,8 @@ def configure(
     source: Any,
     group_size: Any,
     batch_groups: Any,
+    batch_samples: Any,
+    batch_tokens: Any,
     limits: Any,
     policy: Any,
     ownership: Any,
@@ -146,6 +162,8 @@ def configure(
         source=source,
         group_size=group_size,
         batch_groups=batch_groups,
+        batch_samples=batch_samples,
+        batch_tokens=batch_tokens,
         limits=limits,
         policy=policy,
         ownership=ownership,

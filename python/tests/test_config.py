@@ -61,7 +61,7 @@ MISTAKES = [
     ),
     (
         lambda: outrider.Policy(last_batch="next"),
-        "outrider: policy.last_batch='next' is unknown; choose one of 'short', 'drop'",
+        "outrider: policy.last_batch='next' is unknown; choose one of 'short', 'drop', 'next_epoch'",
     ),
     (
         lambda: outrider.Policy(max_staleness=-1),

@@ -216,10 +216,18 @@ type granted struct {
 	execution uint64
 }
 
+// more is how many groups may leave the source beyond its end.
+func (r *Runner) more() int64 {
+	if r.cfg.Policy.Last == scheduler.LastNextEpoch {
+		return r.cfg.Source.Len
+	}
+	return 0
+}
+
 // checkGrant holds a grant against the bounds, the source, and every grant before it.
 func (r *Runner) checkGrant(from *scheduler.Scheduler, e scheduler.Grant) {
 	x, source := e.Assignment.Receipt, r.cfg.Source
-	if source.Epochs > 0 && x.Group >= source.Len*source.Epochs || !source.Shuffle && e.Assignment.Row != x.Group%source.Len {
+	if source.Epochs > 0 && x.Group >= source.Len*source.Epochs+r.more() || !source.Shuffle && e.Assignment.Row != x.Group%source.Len {
 		r.broken("group %d of row %d is not in the source", x.Group, e.Assignment.Row)
 	}
 	key := granted{from, x.Execution}

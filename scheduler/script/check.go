@@ -39,12 +39,29 @@ func (r *Runner) check() {
 	}
 }
 
+// checkSize holds a lease against the size that was asked for: enough, and no group more than that takes.
+func (r *Runner) checkSize(lease scheduler.Lease) {
+	c := r.cfg
+	want, have, largest := int64(c.BatchGroups), int64(len(lease.Groups)), int64(1)
+	if c.BatchSamples+c.BatchTokens > 0 {
+		want, have, largest = c.BatchSamples+c.BatchTokens, 0, 0
+		for _, g := range lease.Groups {
+			n := int64(g.Samples)
+			if c.BatchTokens > 0 {
+				n = g.Tokens
+			}
+			have, largest = have+n, max(largest, n)
+		}
+	}
+	if c.BatchGroups > 0 && len(lease.Groups) > c.BatchGroups || have < want && !lease.Short || have-largest >= want {
+		r.broken("%s has %d groups of %d, batch=%d of %d", r.admission(lease.Admission), len(lease.Groups), have, c.BatchGroups, want)
+	}
+}
+
 // checkLease holds a lease at the moment that it is given against what was let go and against the staleness bound.
 func (r *Runner) checkLease(from *scheduler.Scheduler, lease scheduler.Lease) {
 	bound := r.cfg.Policy.MaxStaleness
-	if n := len(lease.Groups); n > r.cfg.BatchGroups || n < r.cfg.BatchGroups && !lease.Short {
-		r.broken("%s has %d groups, batch=%d", r.admission(lease.Admission), n, r.cfg.BatchGroups)
-	}
+	r.checkSize(lease)
 	for i, g := range lease.Groups {
 		if r.released[letGo{from, g.Receipt}] {
 			r.broken("%s is leased, and its data was let go", r.receipt(g.Receipt))
@@ -89,7 +106,7 @@ func (r *Runner) checkState(b []byte, rollout int64) {
 	if r.cfg.Unowned {
 		return
 	}
-	l, err := leases.New(leases.Params{Source: r.cfg.Source, GroupSize: r.cfg.GroupSize}, leases.Term{Session: 1}, b)
+	l, err := leases.New(leases.Params{Source: r.cfg.Source, GroupSize: r.cfg.GroupSize, NextEpoch: r.more() > 0}, leases.Term{Session: 1}, b)
 	if err != nil {
 		r.broken("the state of rollout %d: %v", rollout, err)
 		return
@@ -117,7 +134,7 @@ func (r *Runner) cmdProof(a *args) {
 		r.broken("%d groups are acknowledged, %d are in the weights of %s", n, len(in), p.name)
 	}
 	if over {
-		if n, all := st.Books.Reserved.Groups, r.cfg.Source.Len*r.cfg.Source.Epochs; n != all || st.Retained > 0 {
+		if n, all := st.Books.Reserved.Groups, r.cfg.Source.Len*r.cfg.Source.Epochs; n < all || n > all+r.more() || st.Retained > 0 {
 			r.broken("of %d groups %d have left the source and %d have not settled", all, n, st.Retained)
 		}
 	}

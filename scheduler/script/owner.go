@@ -45,16 +45,18 @@ func (r *Runner) cmdOwner(a *args) {
 			Identity: [32]byte{byte(a.number("content", 1))}, Keyed: a.flag("keyed"),
 		},
 		GroupSize: int(a.number("group-size", 2)), BatchGroups: int(a.number("batch", 2)), Prefetch: prefetch,
+		BatchSamples: a.number("batch-samples", 0), BatchTokens: a.number("batch-tokens", 0),
 		Limits: scheduler.Limits{
 			Executing: a.number("executing", 0), Retained: a.number("retained", 0), Completed: a.number("completed", 0), Bytes: a.number("bytes", 0),
 		},
 		Policy: scheduler.Policy{
 			Submission: scheduler.Submission(a.pick("submission", "sample", "group")), Order: scheduler.Order(a.pick("order", "fifo", "lifo", "windowed", "freshest")),
-			Window: a.number("window", 0), Pace: a.flag("pace"), BatchesPerUpdate: int(a.number("batches-per-update", 0)), Last: scheduler.Last(a.pick("last-batch", "short", "drop")),
+			Window: a.number("window", 0), Pace: a.flag("pace"), BatchesPerUpdate: int(a.number("batches-per-update", 0)), Last: scheduler.Last(a.pick("last-batch", "short", "drop", "next-epoch")),
 			MaxStaleness: a.number("max-staleness", scheduler.NoBound), Stale: scheduler.Stale(a.pick("stale", "requeue", "drop")),
 			Full: scheduler.Full(a.pick("full", "block", "evict")), MaxAttempts: int(a.number("max-attempts", 0)),
 			MaxRequeues: int(a.number("max-requeues", 0)),
 			MaxFailed:   a.number("max-failed", 0), RefuseRewind: a.pick("rewind", "allow", "refuse") == 1,
+			WaitCommit: a.flag("wait-commit"),
 		},
 		Times: scheduler.Times{
 			ExecutionDeadline: seconds(a, "execution-deadline"), CancelGrace: seconds(a, "cancel-grace"),

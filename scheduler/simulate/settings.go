@@ -61,7 +61,14 @@ func drawSettings(r *random) settings {
 	if pace {
 		say("pace batches-per-update=%d", r.between(1, 2))
 	}
-	say("last-batch=%s", choose(r, "short", "drop"))
+	say("last-batch=%s", choose(r, "short", "drop", "next-epoch"))
+	if samples := r.between(1, s.batch*s.groupSize); r.one(3) && !pace {
+		if r.one(2) {
+			say("batch-samples=%d", samples)
+		} else {
+			say("batch-tokens=%d", 10*samples) // a sample has 10
+		}
+	}
 	if r.one(2) {
 		say("execution-deadline=%d cancel-grace=%d", r.between(2, 7), r.between(1, 3))
 	}
