@@ -62,11 +62,34 @@ func (l *Ledger) becomeFailed(g *Group) {
 // becomeRequeued returns the pristine rows to the source. failures are the data attempts used up so far, losses the
 // executions in a row that were lost.
 func (l *Ledger) becomeRequeued(g *Group, failures, losses uint8) {
+	g.failures, g.losses = failures, losses
+	if l.keys[g.id] != 0 {
+		l.becomeReturning(g)
+		return
+	}
+	id := g.id
+	l.goBack(g)
+	l.replay.add(id, id+1)
+}
+
+// becomeReturning leaves a group of a pulled source owned until the source has it back.
+func (l *Ledger) becomeReturning(g *Group) {
+	l.move(g, Returning)
+	g.lease, g.handle = nil, 0
+}
+
+// becomeAway ends the record of a group that a pulled source has again.
+func (l *Ledger) becomeAway(g *Group) {
+	l.away[g.id] = struct{}{}
+	delete(l.keys, g.id)
+	l.goBack(g)
+}
+
+func (l *Ledger) goBack(g *Group) {
 	l.move(g, Requeued)
 	l.reserved.sub(g.Tally())
 	l.requeued++
-	l.replay.add(g.id, g.id+1)
-	l.retries[g.id] = retry{attempt: g.given, failures: failures, requeues: g.requeues, losses: losses}
+	l.retries[g.id] = retry{attempt: g.given, failures: g.failures, requeues: g.requeues, losses: g.losses}
 	l.forget(g)
 }
 

@@ -28,6 +28,8 @@ var (
 	ErrEndOfRun = errors.New("leases: end of run")
 	// ErrFailed: the run ended because too many groups failed; wraps the first failure's text.
 	ErrFailed = errors.New("leases: too many failed groups")
+	// ErrSource: a framework's own data source gave what cannot be taken, or failed.
+	ErrSource = errors.New("leases: source")
 	// ErrReplaced: a later life of the owner exists; this one must end.
 	ErrReplaced = errors.New("leases: owner replaced")
 	// ErrNotReady: a later life of the owner has not learned its base; ask again when trainers have attached.

@@ -13,6 +13,9 @@ const (
 	Terminal
 	Completed
 	Leased
+	// Returning is on its way back to a pulled source, and RollbackFailed could not get there: both are owned until they have.
+	Returning
+	RollbackFailed
 	Acknowledged
 	Discarded
 	Failed
@@ -21,20 +24,29 @@ const (
 )
 
 var stateNames = [states]string{
-	"FREE", "RESERVED", "EXECUTING", "TERMINAL", "COMPLETED", "LEASED", "ACKNOWLEDGED", "DISCARDED", "FAILED", "REQUEUED",
+	"FREE", "RESERVED", "EXECUTING", "TERMINAL", "COMPLETED", "LEASED", "RETURNING", "ROLLBACK_FAILED", "ACKNOWLEDGED", "DISCARDED", "FAILED", "REQUEUED",
 }
 
 func (s State) String() string { return stateNames[min(s, states-1)] }
 
+// back is how a group leaves for its source.
+const back = 1<<Requeued | 1<<Returning
+
 // legal[s] has a bit for each state that may follow s.
 var legal = [states]uint16{
 	Free:      1 << Reserved,
-	Reserved:  1<<Executing | 1<<Requeued,
-	Executing: 1<<Terminal | 1<<Requeued | 1<<Failed | 1<<Discarded,
-	Terminal:  1<<Completed | 1<<Requeued | 1<<Discarded,
-	Completed: 1<<Leased | 1<<Requeued | 1<<Discarded | 1<<Acknowledged,
-	Leased:    1<<Acknowledged | 1<<Requeued | 1<<Discarded,
+	Reserved:  1<<Executing | back | 1<<Failed,
+	Executing: 1<<Terminal | back | 1<<Failed | 1<<Discarded,
+	Terminal:  1<<Completed | back | 1<<Discarded,
+	Completed: 1<<Leased | back | 1<<Discarded | 1<<Acknowledged,
+	Leased:    1<<Acknowledged | back | 1<<Discarded,
+
+	Returning:      1<<Requeued | 1<<RollbackFailed,
+	RollbackFailed: 1 << Returning,
 }
+
+// leaves reports whether a group is on its way back to a pulled source: no receipt speaks for it any more.
+func (s State) leaves() bool { return s == Returning || s == RollbackFailed }
 
 // Group is one live group: reserved and not yet settled. Its fields are read through methods; only the ledger
 // changes them. A pointer is valid until the group settles or is requeued: the record is then used again.

@@ -53,14 +53,14 @@ type Ledger struct {
 	formerVersion int64
 	counter       uint64 // executions and admissions given in this life
 
-	// Every group below cursor is in exactly one of settled, live, replay and resting; none at or above it is.
+	// Every group below cursor is in exactly one of settled, live, replay, resting and away; none at or above it is.
 	cursor  int64
 	beyond  int64 // groups after the end of the source that may be reserved
 	settled *ranges
 	live    liveSet
 	replay  *ranges
 	resting map[int64]struct{} // back in the source, kept from being reserved until Wake
-	// retries has an entry for a group in replay or resting that was reserved before, in this life.
+	// retries has an entry for a group in replay, resting or away that was reserved before, in this life.
 	retries map[int64]retry
 	// urgent are groups that are reserved before all others, if they are in replay when their turn comes.
 	urgent []int64
@@ -94,6 +94,14 @@ type Ledger struct {
 	rows     rowPrints // keyed sources only
 	stream   *stream   // pushed prompts; nil for a source of another kind
 	gone     []PushID  // see Gone
+
+	// Of a pulled source. keys are the givings that groups go back to the source by; a group without one, of a former life,
+	// is given out again from the ledger's own rows. away are the groups that the source has again.
+	keys    map[int64]uint64
+	away    map[int64]struct{}
+	owed    map[int64]struct{} // see Owe; the source's identities
+	spare   []uint64           // givings of groups that were known
+	drained bool               // see Drained
 }
 
 // pendingSettled is one group that waits for the next commit entry to carry it.
@@ -131,6 +139,7 @@ func New(p Params, term Term, state []byte) (*Ledger, error) {
 	}
 	if p.Source.Stream {
 		fresh.stream = newStream()
+		fresh.stream.pulled = p.Source.Pulled
 	}
 	return Restore(p, term, fresh.encode(), nil)
 }
@@ -148,7 +157,7 @@ func Restore(p Params, term Term, base []byte, log []Entry) (*Ledger, error) {
 	l := &Ledger{
 		source: p.Source, groupSize: p.GroupSize, unowned: p.Unowned, nextEpoch: p.NextEpoch, term: term, timeline: c.timeline,
 		unfinished: byVersion{}, finished: byVersion{}, retries: map[int64]retry{}, base: c, baseBytes: base, nextIndex: c.index + 1,
-		cursor: c.cursor, given: map[int64]bool{}, open: map[uint64]*Lease{},
+		cursor: c.cursor, given: map[int64]bool{}, open: map[uint64]*Lease{}, keys: map[int64]uint64{}, away: map[int64]struct{}{}, owed: map[int64]struct{}{},
 	}
 	l.given[c.rollout] = true
 	if c.stream != nil {
@@ -198,6 +207,10 @@ func (l *Ledger) replayLog(log []Entry) error {
 			if err := l.replayPush(rec); err != nil {
 				return err
 			}
+		case recordPull:
+			if err := l.replayPull(rec); err != nil {
+				return err
+			}
 		case recordStreamEnd:
 			if l.stream == nil {
 				return fmt.Errorf("%w: log entry %d is of a stream, the source is none", ErrState, rec.index)
@@ -245,6 +258,9 @@ func (l *Ledger) rebuild() error {
 	l.replay, l.resting, l.urgent = l.settled.gaps(l.cursor), map[int64]struct{}{}, nil
 	for _, g := range l.Groups() {
 		l.replay.remove(g.id, g.id+1)
+	}
+	for id := range l.away {
+		l.replay.remove(id, id+1)
 	}
 	l.recountUnsent()
 	return nil

@@ -20,6 +20,7 @@ const (
 	recordLife
 	recordPush
 	recordStreamEnd
+	recordPull
 )
 
 // record is a decoded entry. Only the fields of its kind are used.
@@ -45,9 +46,10 @@ type record struct {
 	// Void: the index of the commit that never was.
 	void uint64
 
-	// Push: consecutive groups from first on.
+	// Push and pull: consecutive groups from first on; source is where a pulled source is after giving them.
 	first  int64
 	pushes []Push
+	source []byte
 }
 
 // settled is what was discarded for one reason, or failed, since the commit before.
@@ -98,7 +100,7 @@ func (rec *record) encode() []byte {
 		w.int(rec.rollout)
 	case recordVoid:
 		w.uint(rec.void)
-	case recordPush:
+	case recordPush, recordPull:
 		writePushes(w, rec)
 	case recordLife, recordStreamEnd:
 	}
@@ -135,7 +137,7 @@ func decodeEntry(e Entry) (*record, error) {
 		rec.rollout = r.int("rollout", -1)
 	case recordVoid:
 		rec.void = r.uint("void")
-	case recordPush:
+	case recordPush, recordPull:
 		readPushes(&r, rec)
 	case recordLife, recordStreamEnd:
 	default:

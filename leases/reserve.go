@@ -63,7 +63,7 @@ func (l *Ledger) Extend(n int64) int64 {
 
 // Exhausted reports whether every group of a finite source, or of a stream that has ended, has settled.
 func (l *Ledger) Exhausted() bool {
-	return !l.Flows() && !l.Available() && l.live.n == 0 && len(l.resting) == 0
+	return !l.Flows() && !l.Available() && l.live.n == 0 && len(l.resting) == 0 && len(l.away) == 0
 }
 
 // Dispatch gives a RESERVED group to a worker. version is the announced one: what the group is charged when its
@@ -95,6 +95,8 @@ func (l *Ledger) Adopt(r Receipt, version, newest int64) (*Group, error) {
 		why = "there is no such group"
 	case l.settled.contains(r.Group):
 		why = "the group has settled"
+	case l.isAway(r.Group):
+		why = "the group went back to its data source"
 	case l.Find(r.Group) != nil:
 		why = "the group is reserved already"
 	case r.Execution>>uniqueBits > l.term.Number:
@@ -140,7 +142,7 @@ func (l *Ledger) Find(group int64) *Group { return l.live.find(group) }
 // Lookup finds the live group that r is the present receipt of. Errors: ErrStale.
 func (l *Ledger) Lookup(r Receipt) (*Group, error) {
 	g := l.Find(r.Group)
-	if g == nil || g.state == Reserved || l.Receipt(g) != r {
+	if g == nil || g.state == Reserved || g.state.leaves() || l.Receipt(g) != r {
 		return nil, fmt.Errorf("%w: %s: %s; the present attempt goes on", ErrStale, r, l.fate(r.Group, g))
 	}
 	return g, nil
@@ -149,6 +151,8 @@ func (l *Ledger) Lookup(r Receipt) (*Group, error) {
 // fate says where a group is, for messages.
 func (l *Ledger) fate(id int64, g *Group) string {
 	switch {
+	case g != nil && g.state.leaves():
+		return fmt.Sprintf("the group is %s: it goes back to its data source", g.state)
 	case g != nil && g.state == Reserved:
 		return fmt.Sprintf("the group is RESERVED as attempt %d", g.attempt)
 	case g != nil:

@@ -54,9 +54,11 @@ func (l *Ledger) Rewind(rollout int64, carry func(*Group) bool) (Rewound, error)
 		l.Rollback(lease, fmt.Sprintf("the run rewound to rollout %d", rollout), nil)
 	}
 	for _, g := range l.Groups() {
-		if g.state != Reserved && carry != nil && carry(g) {
+		switch {
+		case g.state.leaves():
+		case g.state != Reserved && carry != nil && carry(g):
 			out.Carried++
-		} else {
+		default:
 			l.becomeRequeued(g, g.failures, g.losses)
 		}
 	}

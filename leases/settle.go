@@ -32,21 +32,28 @@ func (l *Ledger) Interrupt(g *Group) int {
 	return l.CountLoss(id)
 }
 
-// CountLoss counts the last execution of a group that is back in the source as lost. The answer is how many in a row
+// CountLoss counts the last execution of a group that is back in the source, or on its way there, as lost. The answer is how many in a row
 // were, at most 255.
 func (l *Ledger) CountLoss(group int64) int {
+	if g := l.Find(group); g != nil {
+		g.losses = min(g.losses, math.MaxUint8-1) + 1
+		return int(g.losses)
+	}
 	r := l.retries[group]
 	r.losses = min(r.losses, math.MaxUint8-1) + 1
 	l.retries[group] = r
 	return int(r.losses)
 }
 
-// Rest keeps a group that is back in the source from being reserved until Wake. A rewind wakes every group.
-func (l *Ledger) Rest(group int64) {
-	if l.replay.contains(group) {
-		l.replay.remove(group, group+1)
-		l.resting[group] = struct{}{}
+// Rest keeps a group that is back in the source from being reserved until Wake; false for one that is not: a pulled source gives
+// its groups when it likes. A rewind wakes every group.
+func (l *Ledger) Rest(group int64) bool {
+	if !l.replay.contains(group) {
+		return false
 	}
+	l.replay.remove(group, group+1)
+	l.resting[group] = struct{}{}
+	return true
 }
 
 // Wake ends a group's rest; a group that does not rest stays as it is.

@@ -20,6 +20,8 @@ type Source struct {
 	Keyed bool
 	// Stream rows are pushed while the run goes on: see StreamSource.
 	Stream bool
+	// Pulled rows of a stream are given by a framework's own data source when it is asked: see PulledSource.
+	Pulled bool
 	// Identity is a digest of the rows' content. A moved file with equal content has an equal identity. Of a keyed source
 	// it is a digest of the name that the user gives the content, and of no table.
 	Identity [32]byte
@@ -28,6 +30,25 @@ type Source struct {
 // StreamSource describes a supply without a length of its own: groups are numbered as they arrive.
 func StreamSource(identity [32]byte) Source {
 	return Source{Stream: true, Len: maxGroups, Epochs: 1, Identity: identity}
+}
+
+// PulledSource describes a framework's own data source: groups are numbered as it gives them, and what is requeued goes back to
+// it.
+func PulledSource(identity [32]byte) Source {
+	s := StreamSource(identity)
+	s.Pulled = true
+	return s
+}
+
+// kind names the source in messages.
+func (s Source) kind() string {
+	switch {
+	case s.Pulled:
+		return "a framework's own data source"
+	case s.Stream:
+		return "a stream"
+	}
+	return "rows that are there from the start"
 }
 
 // Row returns the index of a group's row, 0..Len-1. O(1) in time and memory.
@@ -75,9 +96,8 @@ func (s Source) Problems() []string {
 
 // differs says which parts of s are not as the saved source was; empty when a run would consume the same.
 func (s Source) differs(saved Source) []string {
-	if s.Stream != saved.Stream {
-		kinds := map[bool]string{false: "rows that are there from the start", true: "a stream"}
-		return []string{fmt.Sprintf("kind: %s, the state was made with %s", kinds[s.Stream], kinds[saved.Stream])}
+	if s.kind() != saved.kind() {
+		return []string{fmt.Sprintf("kind: %s, the state was made with %s", s.kind(), saved.kind())}
 	}
 	var out []string
 	if s.Identity != saved.Identity {

@@ -11,6 +11,8 @@ const (
 	stateFormat = 1
 	// streamFormat has what was pushed at its end.
 	streamFormat = 2
+	// pullFormat has the cursor of a framework's own data source as well.
+	pullFormat = 3
 )
 
 // cut is the run's state at one rollout: what the state bytes hold (docs/state.md).
@@ -28,14 +30,20 @@ type cut struct {
 	stream    *stream // nil unless the source is one
 }
 
+func (c *cut) format() byte {
+	switch {
+	case c.stream == nil:
+		return stateFormat
+	case c.stream.pulled:
+		return pullFormat
+	}
+	return streamFormat
+}
+
 func (c *cut) encode() []byte {
 	w := &writer{b: make([]byte, 0, 256+4*c.settled.spanCount())}
 	w.raw([]byte(stateMagic))
-	if c.stream == nil {
-		w.raw([]byte{stateFormat})
-	} else {
-		w.raw([]byte{streamFormat})
-	}
+	w.raw([]byte{c.format()})
 	w.raw(c.source.Identity[:])
 	w.int(c.source.Len)
 	w.int(c.source.Epochs)
@@ -81,12 +89,12 @@ func decodeState(b []byte) (*cut, error) {
 		return nil, r.err
 	}
 	format := head[len(stateMagic)]
-	if format != stateFormat && format != streamFormat {
-		r.fail("format", "%d is not known here (%d and %d are): use the Outrider that wrote it, or a later one", format, stateFormat, streamFormat)
+	if format < stateFormat || format > pullFormat {
+		r.fail("format", "%d is not known here (%d to %d are): use the Outrider that wrote it, or a later one", format, stateFormat, pullFormat)
 		return nil, r.err
 	}
 	c := &cut{settled: &ranges{}}
-	c.source.Stream = format == streamFormat
+	c.source.Stream, c.source.Pulled = format != stateFormat, format == pullFormat
 	copy(c.source.Identity[:], r.raw("identity", 32))
 	c.source.Len, c.source.Epochs = r.int("len", 1), r.int("epochs", 0)
 	c.source.Shuffle, c.source.Seed = r.bool("shuffle"), r.uint("seed")
@@ -120,7 +128,7 @@ func decodeState(b []byte) (*cut, error) {
 		at += int64(length)
 	}
 	if c.source.Stream && r.err == nil {
-		c.stream = readStream(&r, c.cursor, c.settled)
+		c.stream = readStream(&r, c.source.Pulled, c.cursor, c.settled)
 	}
 	if sum := c.totals.sum(); r.err == nil && sum.Groups != c.settled.len() {
 		r.fail("settled", "%d groups, the tallies count %d", c.settled.len(), sum.Groups)

@@ -96,8 +96,8 @@ func TestS7_12_DamagedTruncatedNewerOrForeignStateIsRefused(t *testing.T) {
 		require.ErrorContains(t, load(stateParams, damaged), "checksum", "bit flipped in byte %d", i)
 	}
 	newer := append([]byte(nil), state[:len(state)-4]...)
-	newer[len(stateMagic)] = streamFormat + 1
-	require.ErrorContains(t, load(stateParams, resealed(newer)), `field "format": 3 is not known here`)
+	newer[len(stateMagic)] = pullFormat + 1
+	require.ErrorContains(t, load(stateParams, resealed(newer)), `field "format": 4 is not known here`)
 	require.ErrorContains(t, load(stateParams, resealed(append(state[:len(state)-4:len(state)-4], 0))), `field "end"`)
 
 	for what, change := range map[string]func(*Params){

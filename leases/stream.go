@@ -34,6 +34,8 @@ type Push struct {
 	Digest [16]byte
 	// Rows are the prompt as the workers get it, opaque to the ledger; never empty.
 	Rows []byte
+	// Wrong says why the group must not be generated; empty unless a pulled source gave it.
+	Wrong string
 }
 
 // pushed is a push under the group that it became: they are numbered as they arrive.
@@ -47,6 +49,8 @@ type stream struct {
 	arrived int64 // pushes so far
 	held    int   // bytes of all rows in items
 	ended   bool
+	pulled  bool      // a framework's own data source gives the prompts when it is asked
+	cursor  []byte    // where that is after what it gave last, nil before
 	items   []*pushed // ascending by group: all that have not settled in the base, and the newest that have
 	byID    map[PushID]*pushed
 }
@@ -54,7 +58,7 @@ type stream struct {
 func newStream() *stream { return &stream{byID: map[PushID]*pushed{}} }
 
 func (s *stream) clone() *stream {
-	c := &stream{arrived: s.arrived, held: s.held, ended: s.ended, items: make([]*pushed, len(s.items)), byID: make(map[PushID]*pushed, len(s.items))}
+	c := &stream{arrived: s.arrived, held: s.held, ended: s.ended, pulled: s.pulled, cursor: s.cursor, items: make([]*pushed, len(s.items)), byID: make(map[PushID]*pushed, len(s.items))}
 	for i, p := range s.items {
 		c.items[i] = p
 		c.byID[p.ID] = p
@@ -90,7 +94,7 @@ func (s *stream) letGo(settled *ranges) []PushID {
 			gone = append(gone, p.ID)
 			s.held -= len(p.Rows)
 			// A copy: what trainers still read of a former cut is not changed.
-			c := &pushed{Push: Push{ID: p.ID, Digest: p.Digest}, group: p.group}
+			c := &pushed{Push: Push{ID: p.ID, Digest: p.Digest, Wrong: p.Wrong}, group: p.group}
 			s.items[i], s.byID[p.ID] = c, c
 		}
 	}
@@ -117,6 +121,9 @@ func (s *stream) write(w *writer, settled *ranges) {
 	}
 	w.int(s.arrived)
 	w.bool(s.ended)
+	if s.pulled {
+		w.bytes(s.cursor)
+	}
 	w.uint(uint64(len(s.items) - max(forget, 0)))
 	at := int64(0)
 	for _, p := range s.items {
@@ -134,15 +141,25 @@ func (s *stream) write(w *writer, settled *ranges) {
 		} else {
 			w.bytes(p.Rows)
 		}
+		if s.pulled {
+			w.bytes([]byte(p.Wrong))
+		}
 	}
 }
 
 // readStream reads what write wrote; canonical bytes are checked by who calls.
-func readStream(r *reader, cursor int64, settled *ranges) *stream {
+func readStream(r *reader, pulled bool, cursor int64, settled *ranges) *stream {
 	s := newStream()
+	s.pulled = pulled
 	s.arrived, s.ended = r.int("arrived", cursor), r.bool("ended")
 	if s.arrived > maxGroups {
 		r.fail("arrived", "%d is above %d", s.arrived, maxGroups)
+	}
+	if pulled {
+		s.cursor = readCursor(r)
+		if s.ended {
+			r.fail("ended", "a data source does not end in a state")
+		}
 	}
 	at, rows := int64(0), int64(0)
 	for i := range r.count("pushed", 34) {
@@ -151,6 +168,9 @@ func readStream(r *reader, cursor int64, settled *ranges) *stream {
 		copy(p.ID[:], r.raw("pushed.id", 16))
 		copy(p.Digest[:], r.raw("pushed.digest", 16))
 		p.Rows = slices.Clone(r.bytes("pushed.rows"))
+		if pulled {
+			p.Wrong = string(r.bytes("pushed.wrong"))
+		}
 		if r.err != nil {
 			return s
 		}
@@ -185,7 +205,7 @@ func readStream(r *reader, cursor int64, settled *ranges) *stream {
 // CheckPush says how many of some pushes are new, without changing anything. Errors: ErrConflict (an id that was pushed
 // before with other content), ErrRefused (no stream, one that has ended, too much at once, no rows).
 func (l *Ledger) CheckPush(pushes []Push) (fresh int, err error) {
-	if l.stream == nil {
+	if l.stream == nil || l.stream.pulled {
 		return 0, fmt.Errorf("%w: the source of this run is no stream: nothing can be pushed; start it with outrider.stream()", ErrRefused)
 	}
 	seen := map[PushID][16]byte{}
@@ -238,7 +258,7 @@ func (l *Ledger) Push(pushes []Push) (Entry, int) {
 // log. Errors: ErrRefused (no stream).
 func (l *Ledger) EndStream() (Entry, bool, error) {
 	switch {
-	case l.stream == nil:
+	case l.stream == nil || l.stream.pulled:
 		return Entry{}, false, fmt.Errorf("%w: the source of this run is no stream: it ends by itself", ErrRefused)
 	case l.stream.ended:
 		return Entry{}, false, nil
@@ -293,8 +313,8 @@ func (l *Ledger) Gone() []PushID {
 	return gone
 }
 
-// Flows reports whether more may be pushed.
-func (l *Ledger) Flows() bool { return l.stream != nil && !l.stream.ended }
+// Flows reports whether more may be pushed, or given by a pulled source.
+func (l *Ledger) Flows() bool { return l.stream != nil && !l.stream.ended && !l.drained }
 
 // replayPush takes a push entry of the log; what the base has already is skipped.
 func (l *Ledger) replayPush(rec *record) error {
@@ -324,30 +344,50 @@ func (l *Ledger) total() int64 {
 	return l.source.total() + l.beyond
 }
 
-// writePushes and readPushes are the body of a push entry.
+// readCursor reads a cursor; an empty one is none.
+func readCursor(r *reader) []byte {
+	if c := r.bytes("cursor"); len(c) > 0 {
+		return slices.Clone(c)
+	}
+	return nil
+}
+
+// writePushes and readPushes are the body of a push or pull entry.
 func writePushes(w *writer, rec *record) {
+	if rec.kind == recordPull {
+		w.bytes(rec.source)
+	}
 	w.int(rec.first)
 	w.uint(uint64(len(rec.pushes)))
 	for _, p := range rec.pushes {
 		w.raw(p.ID[:])
 		w.raw(p.Digest[:])
 		w.bytes(p.Rows)
+		if rec.kind == recordPull {
+			w.bytes([]byte(p.Wrong))
+		}
 	}
 }
 
 func readPushes(r *reader, rec *record) {
+	if rec.kind == recordPull {
+		rec.source = readCursor(r)
+	}
 	rec.first = r.int("first", 0)
 	for range r.count("pushes", 33) {
 		var p Push
 		copy(p.ID[:], r.raw("push.id", 16))
 		copy(p.Digest[:], r.raw("push.digest", 16))
 		p.Rows = slices.Clone(r.bytes("push.rows"))
+		if rec.kind == recordPull {
+			p.Wrong = string(r.bytes("push.wrong"))
+		}
 		if r.err == nil && len(p.Rows) == 0 {
 			r.fail("push.rows", "none")
 		}
 		rec.pushes = append(rec.pushes, p)
 	}
-	if r.err == nil && (len(rec.pushes) == 0 || rec.first > maxGroups-int64(len(rec.pushes))) {
+	if r.err == nil && (rec.kind == recordPush && len(rec.pushes) == 0 || rec.first > maxGroups-int64(len(rec.pushes))) {
 		r.fail("pushes", "none, or beyond %d", maxGroups)
 	}
 }

@@ -18,7 +18,7 @@ func (l *Ledger) Live() int64 { return int64(l.live.n) }
 func (l *Ledger) Cursor() int64 { return l.cursor }
 
 // Replay is the number of groups below the cursor that are back in the source.
-func (l *Ledger) Replay() int64 { return l.replay.len() + l.Resting() }
+func (l *Ledger) Replay() int64 { return l.replay.len() + l.Resting() + int64(len(l.away)) }
 
 // Timeline is the present timeline.
 func (l *Ledger) Timeline() Timeline { return l.timeline }
@@ -62,6 +62,11 @@ func (l *Ledger) Verify() error {
 	for id := range l.resting {
 		if l.Find(id) != nil || l.settled.contains(id) || l.replay.contains(id) || id >= l.cursor {
 			return fmt.Errorf("leases: group %d rests and is also live, settled, to be replayed, or beyond the cursor", id)
+		}
+	}
+	for id := range l.away {
+		if l.Find(id) != nil || l.settled.contains(id) || l.replay.contains(id) || id >= l.cursor {
+			return fmt.Errorf("leases: group %d is with its data source and is also live, settled, to be replayed, or beyond the cursor", id)
 		}
 	}
 	if counts != l.counts {

@@ -78,8 +78,7 @@ func (s *Scheduler) interrupt(g *leases.Group) {
 // rest lets a group rest that has lost that many executions in a row.
 func (s *Scheduler) rest(id int64, losses int) {
 	s.stats.Interrupted++
-	if d := restAfter(losses); d > 0 {
-		s.ledger.Rest(id)
+	if d := restAfter(losses); d > 0 && s.ledger.Rest(id) {
 		s.rests.add(id, s.clock+d)
 		level := Info
 		if losses >= manyLosses {

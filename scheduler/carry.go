@@ -38,6 +38,9 @@ func (s *Scheduler) carryOver(before leases.Timeline) {
 	s.carried = map[uint64][]leases.Timeline{}
 	told := map[leases.Session][]leases.Receipt{}
 	for _, g := range s.ledger.Groups() {
+		if g.State() == leases.Returning || g.State() == leases.RollbackFailed {
+			continue
+		}
 		r := s.ledger.Receipt(g)
 		if e := s.running.find(r); e != nil && e.group == g {
 			e.receipt = r

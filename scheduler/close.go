@@ -15,6 +15,7 @@ type closing struct {
 	late     []Ticket // takes that came since
 	deadline time.Duration
 	err      error // why, nil when it was asked for
+	force    bool  // what cannot go back to its source is left to the final state
 }
 
 // Close ends the run: new work stops, cancels go out, terminals are awaited (bounded), the rest is requeued.
@@ -30,6 +31,9 @@ func (s *Scheduler) Close(t Ticket, force bool) {
 		return
 	case s.closing != nil:
 		s.closing.tickets = append(s.closing.tickets, t)
+		s.closing.force = s.closing.force || force
+		s.pulls.returns = 0
+		s.pump()
 		return
 	}
 	if open := s.ledger.OpenLeases(); len(open) > 0 && !force {
@@ -41,7 +45,8 @@ func (s *Scheduler) Close(t Ticket, force bool) {
 		return
 	}
 	s.startClose(nil, true)
-	s.closing.tickets = append(s.closing.tickets, t)
+	s.closing.tickets, s.closing.force = append(s.closing.tickets, t), force
+	s.pulls.returns = 0
 	s.pump()
 }
 
@@ -90,6 +95,9 @@ func (s *Scheduler) finishClose() {
 		}
 		s.failReplications(fmt.Errorf("%w: the run has closed", leases.ErrClosed))
 		s.settleAll()
+		if s.owesSource(late) {
+			return
+		}
 	}
 	report := CloseReport{}
 	if s.ledger != nil {
@@ -114,6 +122,37 @@ func (s *Scheduler) finishClose() {
 	s.die(c.err)
 }
 
+// owesSource gives back to a pulled source what came from it, and reports whether the end has to wait for that. When the source
+// does not take it, those who closed are told so, and may close again.
+func (s *Scheduler) owesSource(late bool) bool {
+	c, p := s.closing, &s.pulls
+	if !s.cfg.Source.Pulled || late && c.force {
+		return false
+	}
+	if p.asked > 0 && !late {
+		return true
+	}
+	if p.returns == 0 || s.ledger.Count(leases.Returning) > 0 {
+		s.sendBack()
+	}
+	if len(p.back) > 0 {
+		return true
+	}
+	err := s.unreturned()
+	switch {
+	case err == nil, c.force:
+		return false
+	case c.err != nil:
+		s.log(Error, "groups are left that the data source did not take back", "error", err)
+		return false
+	}
+	for _, t := range c.tickets {
+		s.answer(t, nil, err)
+	}
+	c.tickets = nil
+	return true
+}
+
 // settleAll returns everything that has not settled to the source.
 func (s *Scheduler) settleAll() {
 	for rollout := range s.finals {
@@ -132,6 +171,7 @@ func (s *Scheduler) settleAll() {
 			s.releaseGroup(g)
 			s.unhold(g)
 			s.abandon(g)
+		case leases.Returning, leases.RollbackFailed:
 		default:
 			s.abandon(g)
 		}

@@ -19,6 +19,7 @@ func (s *Scheduler) pump() {
 		}
 		s.serveCredits()
 		s.dispatch()
+		s.pull()
 		s.finishRun()
 		s.sayWaits()
 	}
@@ -90,8 +91,7 @@ func (s *Scheduler) settleStale(g *leases.Group) {
 	s.releaseGroup(g)
 	s.unhold(g)
 	s.must(s.ledger.RequeueStale(s.ledger.Receipt(g)))
-	if last {
-		s.ledger.Rest(id)
+	if last && s.ledger.Rest(id) {
 		s.lastChance[id] = struct{}{}
 		s.log(Info, "group ended too stale again and again: it goes out first with the next version", "group", id, "requeues", s.cfg.Policy.MaxRequeues)
 	}
@@ -168,6 +168,12 @@ func (s *Scheduler) dispatch() {
 			return
 		}
 		g := s.ledger.ReserveNext()
+		if s.refuseWrong(g) {
+			if s.closing != nil {
+				return // it was one too many
+			}
+			continue
+		}
 		r := s.ledger.Dispatch(g, m.session)
 		e := s.begin(m, g, r)
 		s.stats.Dispatched++

@@ -96,10 +96,7 @@ func (s *Scheduler) servePushes() bool {
 			break
 		}
 		if err == nil && !s.ledger.RoomFor(p.pushes) {
-			if !s.saidFull {
-				s.log(Warn, "pushes wait for a saved state: their rows are kept until then; call saved(R) when a checkpoint is durable", "bytes", s.ledger.Held())
-			}
-			s.saidFull = true
+			s.sayFull()
 			break
 		}
 		s.pushes = s.pushes[1:]
@@ -138,6 +135,14 @@ func (s *Scheduler) takePush(p *pushing) {
 	s.answer(p.ticket, out, nil)
 }
 
+// sayFull says once that nothing can be pushed, or asked of a pulled source, before a state is saved.
+func (s *Scheduler) sayFull() {
+	if !s.saidFull {
+		s.log(Warn, "pushes wait for a saved state: their rows are kept until then; call saved(R) when a checkpoint is durable", "bytes", s.ledger.Held())
+	}
+	s.saidFull = true
+}
+
 func (s *Scheduler) appendAll(entry Entry) {
 	if to := sessions(s.logged()); len(to) > 0 {
 		s.emit(Append{Sessions: to, Entry: entry})
@@ -160,7 +165,9 @@ func (s *Scheduler) failPushes(err error, of func(*pushing) bool) {
 // letGo tells everybody which pushes nobody needs to keep.
 func (s *Scheduler) letGo() {
 	if gone := s.ledger.Gone(); len(gone) > 0 {
-		s.emit(LetGo{IDs: gone})
+		if !s.cfg.Source.Pulled {
+			s.emit(LetGo{IDs: gone})
+		}
 		s.saidFull = false
 	}
 }

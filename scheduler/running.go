@@ -269,17 +269,22 @@ func (s *Scheduler) voidUnannounced() {
 	}
 }
 
-// failed reports a group that has used up its data attempts, and ends the run when that is one too many.
+// failed reports a group that has used up its data attempts.
 func (s *Scheduler) failed(r leases.Receipt, o leases.Outcome, wrong error) {
 	why := o.Reason
 	if wrong != nil {
 		why = wrong.Error()
 	}
+	s.countFailed(r.Group, why)
+}
+
+// countFailed reports a group that has settled as failed, and ends the run when that is one too many.
+func (s *Scheduler) countFailed(group int64, why string) {
 	if s.firstFailure == "" {
 		s.firstFailure = why
 	}
 	n := s.ledger.Books().Failed.Groups
-	s.log(Warn, "group failed", "group", r.Group, "attempts", s.cfg.Policy.MaxAttempts, "failed", n, "max_failed", s.cfg.Policy.MaxFailed, "error", why)
+	s.log(Warn, "group failed", "group", group, "attempts", s.cfg.Policy.MaxAttempts, "failed", n, "max_failed", s.cfg.Policy.MaxFailed, "error", why)
 	if n >= s.cfg.Policy.MaxFailed {
 		s.startClose(fmt.Errorf("%w: %d groups have used up their %d attempts, max_failed=%d; the first failed with: %s", leases.ErrFailed, n, s.cfg.Policy.MaxAttempts, s.cfg.Policy.MaxFailed, s.firstFailure), false)
 	}

@@ -51,7 +51,8 @@ type Scheduler struct {
 	sent        int64          // highest version whose weights were sent in this life
 	replicating []*replication // by log index
 	commits     []waitingCommit
-	pushes      []*pushing  // wait for room
+	pushes      []*pushing // wait for room
+	pulls       pull
 	saidFull    bool        // that pushes wait for a saved state
 	early       []earlyCall // waiting calls that came before the base was known
 	creditSeq   uint64      // counts credits
@@ -176,6 +177,9 @@ func (s *Scheduler) notReady(what string) error {
 }
 
 func (s *Scheduler) endOfRun() error {
+	if s.cfg.Source.Pulled {
+		return fmt.Errorf("%w: the data source has no more, and every group of it has settled", leases.ErrEndOfRun)
+	}
 	if s.cfg.Source.Stream {
 		return fmt.Errorf("%w: the stream has ended, and every group of it has settled", leases.ErrEndOfRun)
 	}

@@ -18,6 +18,8 @@ type Stats struct {
 	Closing    bool
 	// Groups by state.
 	Reserved, Executing, Terminal, Completed, Leased int64
+	// Of a pulled source: on their way back to it, and those that could not get there.
+	Returning, RollbackFailed int64
 	// Cursor counts the groups that were ever reserved, Replay those of them that are back in the source.
 	Cursor, Replay int64
 	// Used and Limits of the bounds; a derived limit shows its present value. Bytes is of the fullest host.
@@ -106,6 +108,7 @@ func (s *Scheduler) Stats() Stats {
 	out.Resting = s.ledger.Resting()
 	out.Reserved, out.Executing = s.ledger.Count(leases.Reserved), s.ledger.Count(leases.Executing)
 	out.Terminal, out.Completed, out.Leased = s.ledger.Count(leases.Terminal), s.ledger.Count(leases.Completed), s.ledger.Count(leases.Leased)
+	out.Returning, out.RollbackFailed = s.ledger.Count(leases.Returning), s.ledger.Count(leases.RollbackFailed)
 	out.Retained, out.Buffered, out.OpenLeases = s.ledger.Live(), out.Completed+out.Leased, len(s.ledger.OpenLeases())
 	for _, m := range s.workers {
 		if m.engine() {

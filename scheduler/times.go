@@ -88,7 +88,7 @@ func (s *Scheduler) NextTimer() (time.Duration, bool) {
 		return 0, false
 	}
 	if s.closing != nil {
-		return s.closing.deadline, true
+		return s.closing.deadline, s.now < s.closing.deadline
 	}
 	next, armed := time.Duration(0), false
 	at := func(t time.Duration) {
@@ -109,5 +109,6 @@ func (s *Scheduler) NextTimer() (time.Duration, bool) {
 		at(t)
 	}
 	s.nextWatch(at)
+	s.nextPull(at)
 	return next, armed
 }

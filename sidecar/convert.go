@@ -93,6 +93,7 @@ var errorKinds = []struct {
 	{leases.ErrClosed, bridge.Closed},
 	{leases.ErrEndOfRun, bridge.EndOfRun},
 	{leases.ErrFailed, bridge.Source},
+	{leases.ErrSource, bridge.Source},
 	{leases.ErrReplaced, bridge.OwnerLost},
 	{leases.ErrLost, bridge.Revoked},
 	{leases.ErrNoWorkers, bridge.NoWorkers},

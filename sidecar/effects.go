@@ -38,6 +38,10 @@ func (o *owner) carryOut(effects []scheduler.Effect) {
 			o.pushAll(e.Sessions, frame)
 		case scheduler.LetGo:
 			o.pushEverybody(&wire.Frame{Body: &wire.Frame_LetGo{LetGo: &wire.LetGo{Gone: fromPushIDs(e.IDs)}}})
+		case scheduler.Pull:
+			o.pull(e)
+		case scheduler.GiveBack:
+			o.giveBack(e)
 		case scheduler.SetBase:
 			base := &wire.SetBase{Index: e.Index, Base: e.State}
 			for _, entry := range e.Log {

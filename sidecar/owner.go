@@ -29,6 +29,7 @@ type owner struct {
 	cancel  context.CancelFunc
 	started time.Time
 
+	supply       supply
 	loop         *loop
 	scheduler    *scheduler.Scheduler
 	source       leases.Source
@@ -112,7 +113,7 @@ func (p *Process) newOwner(own *wire.Own, table *arrowio.Segment) (*owner, error
 	ctx, cancel := context.WithCancel(context.Background())
 	o := &owner{
 		log: p.log.Named("owner").With("run", own.GetRun().GetName()), run: own.GetRun(), cancel: cancel, started: time.Now(),
-		loop: newLoop(), scheduler: decides, source: config.Source,
+		supply: p, loop: newLoop(), scheduler: decides, source: config.Source,
 		attached: map[leases.Session]*attached{}, tickets: map[scheduler.Ticket]func(any, error){}, takes: map[takeKey]scheduler.Ticket{},
 		data: map[leases.Handle]*groupData{}, executions: map[executionKey]leases.Handle{}, bySegment: map[segmentKey][]leases.Handle{}, publications: map[uint64]*publication{},
 	}

@@ -17,6 +17,7 @@ const (
 	sourceTable  = ""
 	sourceKeyed  = "keyed"
 	sourceStream = "stream"
+	sourcePulled = "pulled"
 )
 
 // sourceOf describes a source to the core by what a run would consume of it.
@@ -32,13 +33,14 @@ func sourceOf(said *wire.Source, table *arrowio.Segment) (leases.Source, error) 
 		}
 		source.Keyed, source.Len = true, said.GetRows()
 		source.Identity = sha256.Sum256(append([]byte(sourceKeyed+"\x00"), said.GetIdentity()...))
-	case sourceStream:
+	case sourceStream, sourcePulled:
 		if len(said.GetIdentity()) != sha256.Size {
-			return source, bridge.NewError(bridge.Config, fmt.Sprintf("outrider: a stream has an identity of %d bytes; give one of %d", len(said.GetIdentity()), sha256.Size))
+			return source, bridge.NewError(bridge.Config, fmt.Sprintf("outrider: a source of kind %q has an identity of %d bytes; give one of %d", kind, len(said.GetIdentity()), sha256.Size))
 		}
-		source = leases.StreamSource(sha256.Sum256(append([]byte(sourceStream+"\x00"), said.GetIdentity()...)))
+		source = leases.StreamSource(sha256.Sum256(append([]byte(kind+"\x00"), said.GetIdentity()...)))
+		source.Pulled = kind == sourcePulled
 	default:
-		err = bridge.NewError(bridge.Config, fmt.Sprintf("outrider: source kind %q is not known; use a table, %q or %q", kind, sourceKeyed, sourceStream))
+		err = bridge.NewError(bridge.Config, fmt.Sprintf("outrider: source kind %q is not known; use a table, %q, %q or %q", kind, sourceKeyed, sourceStream, sourcePulled))
 	}
 	return source, err
 }

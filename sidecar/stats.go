@@ -56,7 +56,7 @@ func fromBooks(b leases.Books, s scheduler.Stats) *wire.Books {
 	out := &wire.Books{
 		Reserved: fromTally(b.Reserved), Acknowledged: fromTally(b.Acknowledged), Failed: fromTally(b.Failed), Live: fromTally(b.Live),
 		Discarded:  map[string]*wire.Count{},
-		LiveGroups: map[string]int64{"reserved": s.Reserved, "executing": s.Executing, "terminal": s.Terminal, "completed": s.Completed, "leased": s.Leased},
+		LiveGroups: map[string]int64{"reserved": s.Reserved, "executing": s.Executing, "terminal": s.Terminal, "completed": s.Completed, "leased": s.Leased, "returning": s.Returning, "rollback_failed": s.RollbackFailed},
 	}
 	for _, discarded := range b.Discarded {
 		out.Discarded[discarded.Reason] = fromTally(discarded.Tally)

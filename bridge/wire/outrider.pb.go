@@ -88,6 +88,10 @@ type Frame struct {
 	//	*Frame_Pushed
 	//	*Frame_EndStream
 	//	*Frame_LetGo
+	//	*Frame_Pull
+	//	*Frame_Pulled
+	//	*Frame_GiveBack
+	//	*Frame_GaveBack
 	//	*Frame_SetBase
 	//	*Frame_Append
 	//	*Frame_Committed
@@ -614,6 +618,42 @@ func (x *Frame) GetLetGo() *LetGo {
 	return nil
 }
 
+func (x *Frame) GetPull() *Pull {
+	if x != nil {
+		if x, ok := x.Body.(*Frame_Pull); ok {
+			return x.Pull
+		}
+	}
+	return nil
+}
+
+func (x *Frame) GetPulled() *Pulled {
+	if x != nil {
+		if x, ok := x.Body.(*Frame_Pulled); ok {
+			return x.Pulled
+		}
+	}
+	return nil
+}
+
+func (x *Frame) GetGiveBack() *GiveBack {
+	if x != nil {
+		if x, ok := x.Body.(*Frame_GiveBack); ok {
+			return x.GiveBack
+		}
+	}
+	return nil
+}
+
+func (x *Frame) GetGaveBack() *GaveBack {
+	if x != nil {
+		if x, ok := x.Body.(*Frame_GaveBack); ok {
+			return x.GaveBack
+		}
+	}
+	return nil
+}
+
 func (x *Frame) GetSetBase() *SetBase {
 	if x != nil {
 		if x, ok := x.Body.(*Frame_SetBase); ok {
@@ -1031,6 +1071,23 @@ type Frame_LetGo struct {
 	LetGo *LetGo `protobuf:"bytes,143,opt,name=let_go,json=letGo,proto3,oneof"`
 }
 
+type Frame_Pull struct {
+	// a framework's own data source: the owner's sidecar asks its shim
+	Pull *Pull `protobuf:"bytes,210,opt,name=pull,proto3,oneof"`
+}
+
+type Frame_Pulled struct {
+	Pulled *Pulled `protobuf:"bytes,211,opt,name=pulled,proto3,oneof"`
+}
+
+type Frame_GiveBack struct {
+	GiveBack *GiveBack `protobuf:"bytes,212,opt,name=give_back,json=giveBack,proto3,oneof"`
+}
+
+type Frame_GaveBack struct {
+	GaveBack *GaveBack `protobuf:"bytes,213,opt,name=gave_back,json=gaveBack,proto3,oneof"`
+}
+
 type Frame_SetBase struct {
 	// trainers: base state and commit log
 	SetBase *SetBase `protobuf:"bytes,80,opt,name=set_base,json=setBase,proto3,oneof"`
@@ -1225,6 +1282,14 @@ func (*Frame_Pushed) isFrame_Body() {}
 func (*Frame_EndStream) isFrame_Body() {}
 
 func (*Frame_LetGo) isFrame_Body() {}
+
+func (*Frame_Pull) isFrame_Body() {}
+
+func (*Frame_Pulled) isFrame_Body() {}
+
+func (*Frame_GiveBack) isFrame_Body() {}
+
+func (*Frame_GaveBack) isFrame_Body() {}
 
 func (*Frame_SetBase) isFrame_Body() {}
 
@@ -2518,10 +2583,10 @@ type Source struct {
 	Shuffle bool                   `protobuf:"varint,1,opt,name=shuffle,proto3" json:"shuffle,omitempty"`
 	Seed    uint64                 `protobuf:"varint,2,opt,name=seed,proto3" json:"seed,omitempty"`
 	Epochs  int64                  `protobuf:"varint,3,opt,name=epochs,proto3" json:"epochs,omitempty"` // 0: endless
-	// "" for a table, "stream", or "keyed": then the segment of Own holds what workers make rows with, and the two below say what of.
+	// "" for a table, "stream", "pulled" for a framework's own data source, or "keyed": then the segment of Own holds what workers make rows with, and the two below say what of.
 	Kind          string `protobuf:"bytes,120,opt,name=kind,proto3" json:"kind,omitempty"`
 	Rows          int64  `protobuf:"varint,121,opt,name=rows,proto3" json:"rows,omitempty"`
-	Identity      []byte `protobuf:"bytes,122,opt,name=identity,proto3" json:"identity,omitempty"` // 32 bytes: names the content of the rows, or the stream
+	Identity      []byte `protobuf:"bytes,122,opt,name=identity,proto3" json:"identity,omitempty"` // 32 bytes: names the content of the rows, the stream, or the data source
 	Waiting       int64  `protobuf:"varint,123,opt,name=waiting,proto3" json:"waiting,omitempty"`  // groups of a stream that may be unsettled
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2606,6 +2671,309 @@ func (x *Source) GetWaiting() int64 {
 	return 0
 }
 
+// Asks the data source for prompt groups: get_samples(groups). Refused when it raises; it is then where it was.
+type Pull struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Groups        int64                  `protobuf:"varint,1,opt,name=groups,proto3" json:"groups,omitempty"`
+	Cursor        []byte                 `protobuf:"bytes,2,opt,name=cursor,proto3" json:"cursor,omitempty"`         // where it has to go first; empty: it stays where it is
+	Forget        []uint64               `protobuf:"varint,3,rep,packed,name=forget,proto3" json:"forget,omitempty"` // keys that need not be kept: their groups have settled in a saved state
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Pull) Reset() {
+	*x = Pull{}
+	mi := &file_outrider_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Pull) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Pull) ProtoMessage() {}
+
+func (x *Pull) ProtoReflect() protoreflect.Message {
+	mi := &file_outrider_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Pull.ProtoReflect.Descriptor instead.
+func (*Pull) Descriptor() ([]byte, []int) {
+	return file_outrider_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *Pull) GetGroups() int64 {
+	if x != nil {
+		return x.Groups
+	}
+	return 0
+}
+
+func (x *Pull) GetCursor() []byte {
+	if x != nil {
+		return x.Cursor
+	}
+	return nil
+}
+
+func (x *Pull) GetForget() []uint64 {
+	if x != nil {
+		return x.Forget
+	}
+	return nil
+}
+
+type Pulled struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Groups        []*Given               `protobuf:"bytes,1,rep,name=groups,proto3" json:"groups,omitempty"` // none: it has no more
+	Cursor        []byte                 `protobuf:"bytes,2,opt,name=cursor,proto3" json:"cursor,omitempty"` // where it is after these
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Pulled) Reset() {
+	*x = Pulled{}
+	mi := &file_outrider_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Pulled) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Pulled) ProtoMessage() {}
+
+func (x *Pulled) ProtoReflect() protoreflect.Message {
+	mi := &file_outrider_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Pulled.ProtoReflect.Descriptor instead.
+func (*Pulled) Descriptor() ([]byte, []int) {
+	return file_outrider_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *Pulled) GetGroups() []*Given {
+	if x != nil {
+		return x.Groups
+	}
+	return nil
+}
+
+func (x *Pulled) GetCursor() []byte {
+	if x != nil {
+		return x.Cursor
+	}
+	return nil
+}
+
+// One prompt group as the data source gave it.
+type Given struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Key           uint64                 `protobuf:"varint,1,opt,name=key,proto3" json:"key,omitempty"`                  // names this giving in the shim, from 1
+	Group         int64                  `protobuf:"varint,2,opt,name=group,proto3" json:"group,omitempty"`              // its identity in the source, at least 0
+	Of            []int64                `protobuf:"zigzag64,3,rep,packed,name=of,proto3" json:"of,omitempty"`           // for each sample: the group that it says it is of; negative: none
+	Parents       []int64                `protobuf:"zigzag64,4,rep,packed,name=parents,proto3" json:"parents,omitempty"` // and its own identity; negative: none
+	Digest        []byte                 `protobuf:"bytes,5,opt,name=digest,proto3" json:"digest,omitempty"`             // 16 bytes: identifies the content of the row
+	Row           []byte                 `protobuf:"bytes,6,opt,name=row,proto3" json:"row,omitempty"`                   // an Arrow stream of one row
+	Problem       string                 `protobuf:"bytes,7,opt,name=problem,proto3" json:"problem,omitempty"`           // why it cannot be generated; then row says nothing
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Given) Reset() {
+	*x = Given{}
+	mi := &file_outrider_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Given) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Given) ProtoMessage() {}
+
+func (x *Given) ProtoReflect() protoreflect.Message {
+	mi := &file_outrider_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Given.ProtoReflect.Descriptor instead.
+func (*Given) Descriptor() ([]byte, []int) {
+	return file_outrider_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *Given) GetKey() uint64 {
+	if x != nil {
+		return x.Key
+	}
+	return 0
+}
+
+func (x *Given) GetGroup() int64 {
+	if x != nil {
+		return x.Group
+	}
+	return 0
+}
+
+func (x *Given) GetOf() []int64 {
+	if x != nil {
+		return x.Of
+	}
+	return nil
+}
+
+func (x *Given) GetParents() []int64 {
+	if x != nil {
+		return x.Parents
+	}
+	return nil
+}
+
+func (x *Given) GetDigest() []byte {
+	if x != nil {
+		return x.Digest
+	}
+	return nil
+}
+
+func (x *Given) GetRow() []byte {
+	if x != nil {
+		return x.Row
+	}
+	return nil
+}
+
+func (x *Given) GetProblem() string {
+	if x != nil {
+		return x.Problem
+	}
+	return ""
+}
+
+// Returns groups to the data source as they came: add_samples, once for each key.
+type GiveBack struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Keys          []uint64               `protobuf:"varint,1,rep,packed,name=keys,proto3" json:"keys,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GiveBack) Reset() {
+	*x = GiveBack{}
+	mi := &file_outrider_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GiveBack) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GiveBack) ProtoMessage() {}
+
+func (x *GiveBack) ProtoReflect() protoreflect.Message {
+	mi := &file_outrider_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GiveBack.ProtoReflect.Descriptor instead.
+func (*GiveBack) Descriptor() ([]byte, []int) {
+	return file_outrider_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *GiveBack) GetKeys() []uint64 {
+	if x != nil {
+		return x.Keys
+	}
+	return nil
+}
+
+type GaveBack struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Failed        []uint64               `protobuf:"varint,1,rep,packed,name=failed,proto3" json:"failed,omitempty"` // keys that it does not have back
+	Error         string                 `protobuf:"bytes,2,opt,name=error,proto3" json:"error,omitempty"`           // why
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GaveBack) Reset() {
+	*x = GaveBack{}
+	mi := &file_outrider_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GaveBack) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GaveBack) ProtoMessage() {}
+
+func (x *GaveBack) ProtoReflect() protoreflect.Message {
+	mi := &file_outrider_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GaveBack.ProtoReflect.Descriptor instead.
+func (*GaveBack) Descriptor() ([]byte, []int) {
+	return file_outrider_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *GaveBack) GetFailed() []uint64 {
+	if x != nil {
+		return x.Failed
+	}
+	return nil
+}
+
+func (x *GaveBack) GetError() string {
+	if x != nil {
+		return x.Error
+	}
+	return ""
+}
+
 type Owned struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Address       string                 `protobuf:"bytes,1,opt,name=address,proto3" json:"address,omitempty"` // host:port@socket: of the owner's gRPC service, and of its abstract unix socket
@@ -2615,7 +2983,7 @@ type Owned struct {
 
 func (x *Owned) Reset() {
 	*x = Owned{}
-	mi := &file_outrider_proto_msgTypes[19]
+	mi := &file_outrider_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2627,7 +2995,7 @@ func (x *Owned) String() string {
 func (*Owned) ProtoMessage() {}
 
 func (x *Owned) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[19]
+	mi := &file_outrider_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2640,7 +3008,7 @@ func (x *Owned) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Owned.ProtoReflect.Descriptor instead.
 func (*Owned) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{19}
+	return file_outrider_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Owned) GetAddress() string {
@@ -2675,7 +3043,7 @@ type Join struct {
 
 func (x *Join) Reset() {
 	*x = Join{}
-	mi := &file_outrider_proto_msgTypes[20]
+	mi := &file_outrider_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2687,7 +3055,7 @@ func (x *Join) String() string {
 func (*Join) ProtoMessage() {}
 
 func (x *Join) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[20]
+	mi := &file_outrider_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2700,7 +3068,7 @@ func (x *Join) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Join.ProtoReflect.Descriptor instead.
 func (*Join) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{20}
+	return file_outrider_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Join) GetRun() *Run {
@@ -2792,7 +3160,7 @@ type WorkerRole struct {
 
 func (x *WorkerRole) Reset() {
 	*x = WorkerRole{}
-	mi := &file_outrider_proto_msgTypes[21]
+	mi := &file_outrider_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2804,7 +3172,7 @@ func (x *WorkerRole) String() string {
 func (*WorkerRole) ProtoMessage() {}
 
 func (x *WorkerRole) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[21]
+	mi := &file_outrider_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2817,7 +3185,7 @@ func (x *WorkerRole) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkerRole.ProtoReflect.Descriptor instead.
 func (*WorkerRole) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{21}
+	return file_outrider_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *WorkerRole) GetSlots() uint32 {
@@ -2867,7 +3235,7 @@ type TrainerRole struct {
 
 func (x *TrainerRole) Reset() {
 	*x = TrainerRole{}
-	mi := &file_outrider_proto_msgTypes[22]
+	mi := &file_outrider_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2879,7 +3247,7 @@ func (x *TrainerRole) String() string {
 func (*TrainerRole) ProtoMessage() {}
 
 func (x *TrainerRole) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[22]
+	mi := &file_outrider_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2892,7 +3260,7 @@ func (x *TrainerRole) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TrainerRole.ProtoReflect.Descriptor instead.
 func (*TrainerRole) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{22}
+	return file_outrider_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *TrainerRole) GetRole() string {
@@ -2968,7 +3336,7 @@ type Inventory struct {
 
 func (x *Inventory) Reset() {
 	*x = Inventory{}
-	mi := &file_outrider_proto_msgTypes[23]
+	mi := &file_outrider_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2980,7 +3348,7 @@ func (x *Inventory) String() string {
 func (*Inventory) ProtoMessage() {}
 
 func (x *Inventory) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[23]
+	mi := &file_outrider_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2993,7 +3361,7 @@ func (x *Inventory) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Inventory.ProtoReflect.Descriptor instead.
 func (*Inventory) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{23}
+	return file_outrider_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Inventory) GetHeld() []*Held {
@@ -3015,7 +3383,7 @@ type Held struct {
 
 func (x *Held) Reset() {
 	*x = Held{}
-	mi := &file_outrider_proto_msgTypes[24]
+	mi := &file_outrider_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3027,7 +3395,7 @@ func (x *Held) String() string {
 func (*Held) ProtoMessage() {}
 
 func (x *Held) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[24]
+	mi := &file_outrider_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3040,7 +3408,7 @@ func (x *Held) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Held.ProtoReflect.Descriptor instead.
 func (*Held) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{24}
+	return file_outrider_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Held) GetReceipt() *Receipt {
@@ -3097,7 +3465,7 @@ type Joined struct {
 
 func (x *Joined) Reset() {
 	*x = Joined{}
-	mi := &file_outrider_proto_msgTypes[25]
+	mi := &file_outrider_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3109,7 +3477,7 @@ func (x *Joined) String() string {
 func (*Joined) ProtoMessage() {}
 
 func (x *Joined) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[25]
+	mi := &file_outrider_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3122,7 +3490,7 @@ func (x *Joined) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Joined.ProtoReflect.Descriptor instead.
 func (*Joined) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{25}
+	return file_outrider_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Joined) GetMember() uint32 {
@@ -3231,7 +3599,7 @@ type Leave struct {
 
 func (x *Leave) Reset() {
 	*x = Leave{}
-	mi := &file_outrider_proto_msgTypes[26]
+	mi := &file_outrider_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3243,7 +3611,7 @@ func (x *Leave) String() string {
 func (*Leave) ProtoMessage() {}
 
 func (x *Leave) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[26]
+	mi := &file_outrider_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3256,7 +3624,7 @@ func (x *Leave) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Leave.ProtoReflect.Descriptor instead.
 func (*Leave) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{26}
+	return file_outrider_proto_rawDescGZIP(), []int{31}
 }
 
 // Sidecar to shim: the owner of this run is gone; where is it?
@@ -3269,7 +3637,7 @@ type Locate struct {
 
 func (x *Locate) Reset() {
 	*x = Locate{}
-	mi := &file_outrider_proto_msgTypes[27]
+	mi := &file_outrider_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3281,7 +3649,7 @@ func (x *Locate) String() string {
 func (*Locate) ProtoMessage() {}
 
 func (x *Locate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[27]
+	mi := &file_outrider_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3294,7 +3662,7 @@ func (x *Locate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Locate.ProtoReflect.Descriptor instead.
 func (*Locate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{27}
+	return file_outrider_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Locate) GetRun() string {
@@ -3313,7 +3681,7 @@ type Located struct {
 
 func (x *Located) Reset() {
 	*x = Located{}
-	mi := &file_outrider_proto_msgTypes[28]
+	mi := &file_outrider_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3325,7 +3693,7 @@ func (x *Located) String() string {
 func (*Located) ProtoMessage() {}
 
 func (x *Located) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[28]
+	mi := &file_outrider_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3338,7 +3706,7 @@ func (x *Located) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Located.ProtoReflect.Descriptor instead.
 func (*Located) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{28}
+	return file_outrider_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Located) GetAddress() string {
@@ -3357,7 +3725,7 @@ type NewTerm struct {
 
 func (x *NewTerm) Reset() {
 	*x = NewTerm{}
-	mi := &file_outrider_proto_msgTypes[29]
+	mi := &file_outrider_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3369,7 +3737,7 @@ func (x *NewTerm) String() string {
 func (*NewTerm) ProtoMessage() {}
 
 func (x *NewTerm) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[29]
+	mi := &file_outrider_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3382,7 +3750,7 @@ func (x *NewTerm) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NewTerm.ProtoReflect.Descriptor instead.
 func (*NewTerm) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{29}
+	return file_outrider_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *NewTerm) GetTerm() *Term {
@@ -3404,7 +3772,7 @@ type Restored struct {
 
 func (x *Restored) Reset() {
 	*x = Restored{}
-	mi := &file_outrider_proto_msgTypes[30]
+	mi := &file_outrider_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3416,7 +3784,7 @@ func (x *Restored) String() string {
 func (*Restored) ProtoMessage() {}
 
 func (x *Restored) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[30]
+	mi := &file_outrider_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3429,7 +3797,7 @@ func (x *Restored) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Restored.ProtoReflect.Descriptor instead.
 func (*Restored) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{30}
+	return file_outrider_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Restored) GetRollout() int64 {
@@ -3458,7 +3826,7 @@ type NewTimeline struct {
 
 func (x *NewTimeline) Reset() {
 	*x = NewTimeline{}
-	mi := &file_outrider_proto_msgTypes[31]
+	mi := &file_outrider_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3470,7 +3838,7 @@ func (x *NewTimeline) String() string {
 func (*NewTimeline) ProtoMessage() {}
 
 func (x *NewTimeline) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[31]
+	mi := &file_outrider_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3483,7 +3851,7 @@ func (x *NewTimeline) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NewTimeline.ProtoReflect.Descriptor instead.
 func (*NewTimeline) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{31}
+	return file_outrider_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *NewTimeline) GetTimeline() *Timeline {
@@ -3517,7 +3885,7 @@ type End struct {
 
 func (x *End) Reset() {
 	*x = End{}
-	mi := &file_outrider_proto_msgTypes[32]
+	mi := &file_outrider_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3529,7 +3897,7 @@ func (x *End) String() string {
 func (*End) ProtoMessage() {}
 
 func (x *End) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[32]
+	mi := &file_outrider_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3542,7 +3910,7 @@ func (x *End) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use End.ProtoReflect.Descriptor instead.
 func (*End) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{32}
+	return file_outrider_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *End) GetError() *Error {
@@ -3565,7 +3933,7 @@ type Fetch struct {
 
 func (x *Fetch) Reset() {
 	*x = Fetch{}
-	mi := &file_outrider_proto_msgTypes[33]
+	mi := &file_outrider_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3577,7 +3945,7 @@ func (x *Fetch) String() string {
 func (*Fetch) ProtoMessage() {}
 
 func (x *Fetch) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[33]
+	mi := &file_outrider_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3590,7 +3958,7 @@ func (x *Fetch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fetch.ProtoReflect.Descriptor instead.
 func (*Fetch) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{33}
+	return file_outrider_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Fetch) GetToken() string {
@@ -3624,7 +3992,7 @@ type Fetched struct {
 
 func (x *Fetched) Reset() {
 	*x = Fetched{}
-	mi := &file_outrider_proto_msgTypes[34]
+	mi := &file_outrider_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3636,7 +4004,7 @@ func (x *Fetched) String() string {
 func (*Fetched) ProtoMessage() {}
 
 func (x *Fetched) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[34]
+	mi := &file_outrider_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3649,7 +4017,7 @@ func (x *Fetched) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fetched.ProtoReflect.Descriptor instead.
 func (*Fetched) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{34}
+	return file_outrider_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Fetched) GetSegments() []*SegmentId {
@@ -3673,7 +4041,7 @@ type Receipts struct {
 
 func (x *Receipts) Reset() {
 	*x = Receipts{}
-	mi := &file_outrider_proto_msgTypes[35]
+	mi := &file_outrider_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3685,7 +4053,7 @@ func (x *Receipts) String() string {
 func (*Receipts) ProtoMessage() {}
 
 func (x *Receipts) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[35]
+	mi := &file_outrider_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3698,7 +4066,7 @@ func (x *Receipts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Receipts.ProtoReflect.Descriptor instead.
 func (*Receipts) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{35}
+	return file_outrider_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Receipts) GetTimeline() *Timeline {
@@ -3752,7 +4120,7 @@ type Grant struct {
 
 func (x *Grant) Reset() {
 	*x = Grant{}
-	mi := &file_outrider_proto_msgTypes[36]
+	mi := &file_outrider_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3764,7 +4132,7 @@ func (x *Grant) String() string {
 func (*Grant) ProtoMessage() {}
 
 func (x *Grant) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[36]
+	mi := &file_outrider_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3777,7 +4145,7 @@ func (x *Grant) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Grant.ProtoReflect.Descriptor instead.
 func (*Grant) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{36}
+	return file_outrider_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Grant) GetReceipts() *Receipts {
@@ -3825,7 +4193,7 @@ type Carried struct {
 
 func (x *Carried) Reset() {
 	*x = Carried{}
-	mi := &file_outrider_proto_msgTypes[37]
+	mi := &file_outrider_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3837,7 +4205,7 @@ func (x *Carried) String() string {
 func (*Carried) ProtoMessage() {}
 
 func (x *Carried) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[37]
+	mi := &file_outrider_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3850,7 +4218,7 @@ func (x *Carried) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Carried.ProtoReflect.Descriptor instead.
 func (*Carried) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{37}
+	return file_outrider_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Carried) GetReceipts() *Receipts {
@@ -3872,7 +4240,7 @@ type Credit struct {
 
 func (x *Credit) Reset() {
 	*x = Credit{}
-	mi := &file_outrider_proto_msgTypes[38]
+	mi := &file_outrider_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3884,7 +4252,7 @@ func (x *Credit) String() string {
 func (*Credit) ProtoMessage() {}
 
 func (x *Credit) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[38]
+	mi := &file_outrider_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3897,7 +4265,7 @@ func (x *Credit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Credit.ProtoReflect.Descriptor instead.
 func (*Credit) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{38}
+	return file_outrider_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Credit) GetReceipts() *Receipts {
@@ -3923,7 +4291,7 @@ type Cancel struct {
 
 func (x *Cancel) Reset() {
 	*x = Cancel{}
-	mi := &file_outrider_proto_msgTypes[39]
+	mi := &file_outrider_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3935,7 +4303,7 @@ func (x *Cancel) String() string {
 func (*Cancel) ProtoMessage() {}
 
 func (x *Cancel) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[39]
+	mi := &file_outrider_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3948,7 +4316,7 @@ func (x *Cancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancel.ProtoReflect.Descriptor instead.
 func (*Cancel) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{39}
+	return file_outrider_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Cancel) GetReceipts() []*Receipt {
@@ -3968,7 +4336,7 @@ type SetSlots struct {
 
 func (x *SetSlots) Reset() {
 	*x = SetSlots{}
-	mi := &file_outrider_proto_msgTypes[40]
+	mi := &file_outrider_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3980,7 +4348,7 @@ func (x *SetSlots) String() string {
 func (*SetSlots) ProtoMessage() {}
 
 func (x *SetSlots) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[40]
+	mi := &file_outrider_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3993,7 +4361,7 @@ func (x *SetSlots) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetSlots.ProtoReflect.Descriptor instead.
 func (*SetSlots) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{40}
+	return file_outrider_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *SetSlots) GetSlots() uint32 {
@@ -4014,7 +4382,7 @@ type CancelGroups struct {
 
 func (x *CancelGroups) Reset() {
 	*x = CancelGroups{}
-	mi := &file_outrider_proto_msgTypes[41]
+	mi := &file_outrider_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4026,7 +4394,7 @@ func (x *CancelGroups) String() string {
 func (*CancelGroups) ProtoMessage() {}
 
 func (x *CancelGroups) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[41]
+	mi := &file_outrider_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4039,7 +4407,7 @@ func (x *CancelGroups) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelGroups.ProtoReflect.Descriptor instead.
 func (*CancelGroups) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{41}
+	return file_outrider_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *CancelGroups) GetGroups() []int64 {
@@ -4065,7 +4433,7 @@ type GroupsCancelled struct {
 
 func (x *GroupsCancelled) Reset() {
 	*x = GroupsCancelled{}
-	mi := &file_outrider_proto_msgTypes[42]
+	mi := &file_outrider_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4077,7 +4445,7 @@ func (x *GroupsCancelled) String() string {
 func (*GroupsCancelled) ProtoMessage() {}
 
 func (x *GroupsCancelled) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[42]
+	mi := &file_outrider_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4090,7 +4458,7 @@ func (x *GroupsCancelled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GroupsCancelled.ProtoReflect.Descriptor instead.
 func (*GroupsCancelled) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{42}
+	return file_outrider_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *GroupsCancelled) GetAsked() int64 {
@@ -4109,7 +4477,7 @@ type SampleDone struct {
 
 func (x *SampleDone) Reset() {
 	*x = SampleDone{}
-	mi := &file_outrider_proto_msgTypes[43]
+	mi := &file_outrider_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4121,7 +4489,7 @@ func (x *SampleDone) String() string {
 func (*SampleDone) ProtoMessage() {}
 
 func (x *SampleDone) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[43]
+	mi := &file_outrider_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4134,7 +4502,7 @@ func (x *SampleDone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SampleDone.ProtoReflect.Descriptor instead.
 func (*SampleDone) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{43}
+	return file_outrider_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *SampleDone) GetCounts() []*SampleCount {
@@ -4154,7 +4522,7 @@ type SampleCount struct {
 
 func (x *SampleCount) Reset() {
 	*x = SampleCount{}
-	mi := &file_outrider_proto_msgTypes[44]
+	mi := &file_outrider_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4166,7 +4534,7 @@ func (x *SampleCount) String() string {
 func (*SampleCount) ProtoMessage() {}
 
 func (x *SampleCount) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[44]
+	mi := &file_outrider_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4179,7 +4547,7 @@ func (x *SampleCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SampleCount.ProtoReflect.Descriptor instead.
 func (*SampleCount) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{44}
+	return file_outrider_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *SampleCount) GetReceipt() *Receipt {
@@ -4208,7 +4576,7 @@ type Report struct {
 
 func (x *Report) Reset() {
 	*x = Report{}
-	mi := &file_outrider_proto_msgTypes[45]
+	mi := &file_outrider_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4220,7 +4588,7 @@ func (x *Report) String() string {
 func (*Report) ProtoMessage() {}
 
 func (x *Report) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[45]
+	mi := &file_outrider_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4233,7 +4601,7 @@ func (x *Report) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Report.ProtoReflect.Descriptor instead.
 func (*Report) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{45}
+	return file_outrider_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Report) GetOutcomes() []*Outcome {
@@ -4265,7 +4633,7 @@ type Successes struct {
 
 func (x *Successes) Reset() {
 	*x = Successes{}
-	mi := &file_outrider_proto_msgTypes[46]
+	mi := &file_outrider_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4277,7 +4645,7 @@ func (x *Successes) String() string {
 func (*Successes) ProtoMessage() {}
 
 func (x *Successes) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[46]
+	mi := &file_outrider_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4290,7 +4658,7 @@ func (x *Successes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Successes.ProtoReflect.Descriptor instead.
 func (*Successes) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{46}
+	return file_outrider_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Successes) GetReceipts() *Receipts {
@@ -4344,7 +4712,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_outrider_proto_msgTypes[47]
+	mi := &file_outrider_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4356,7 +4724,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[47]
+	mi := &file_outrider_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4369,7 +4737,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{47}
+	return file_outrider_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Outcome) GetReceipt() *Receipt {
@@ -4436,7 +4804,7 @@ type Summary struct {
 
 func (x *Summary) Reset() {
 	*x = Summary{}
-	mi := &file_outrider_proto_msgTypes[48]
+	mi := &file_outrider_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4448,7 +4816,7 @@ func (x *Summary) String() string {
 func (*Summary) ProtoMessage() {}
 
 func (x *Summary) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[48]
+	mi := &file_outrider_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4461,7 +4829,7 @@ func (x *Summary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Summary.ProtoReflect.Descriptor instead.
 func (*Summary) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{48}
+	return file_outrider_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Summary) GetParents() []int64 {
@@ -4566,7 +4934,7 @@ type Reported struct {
 
 func (x *Reported) Reset() {
 	*x = Reported{}
-	mi := &file_outrider_proto_msgTypes[49]
+	mi := &file_outrider_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4578,7 +4946,7 @@ func (x *Reported) String() string {
 func (*Reported) ProtoMessage() {}
 
 func (x *Reported) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[49]
+	mi := &file_outrider_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4591,7 +4959,7 @@ func (x *Reported) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reported.ProtoReflect.Descriptor instead.
 func (*Reported) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{49}
+	return file_outrider_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Reported) GetErrors() []*Error {
@@ -4618,7 +4986,7 @@ type Confirm struct {
 
 func (x *Confirm) Reset() {
 	*x = Confirm{}
-	mi := &file_outrider_proto_msgTypes[50]
+	mi := &file_outrider_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4630,7 +4998,7 @@ func (x *Confirm) String() string {
 func (*Confirm) ProtoMessage() {}
 
 func (x *Confirm) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[50]
+	mi := &file_outrider_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4643,7 +5011,7 @@ func (x *Confirm) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Confirm.ProtoReflect.Descriptor instead.
 func (*Confirm) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{50}
+	return file_outrider_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *Confirm) GetVersion() int64 {
@@ -4670,7 +5038,7 @@ type Confirmed struct {
 
 func (x *Confirmed) Reset() {
 	*x = Confirmed{}
-	mi := &file_outrider_proto_msgTypes[51]
+	mi := &file_outrider_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4682,7 +5050,7 @@ func (x *Confirmed) String() string {
 func (*Confirmed) ProtoMessage() {}
 
 func (x *Confirmed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[51]
+	mi := &file_outrider_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4695,7 +5063,7 @@ func (x *Confirmed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Confirmed.ProtoReflect.Descriptor instead.
 func (*Confirmed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{51}
+	return file_outrider_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Confirmed) GetTimeline() *Timeline {
@@ -4713,7 +5081,7 @@ type Drain struct {
 
 func (x *Drain) Reset() {
 	*x = Drain{}
-	mi := &file_outrider_proto_msgTypes[52]
+	mi := &file_outrider_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4725,7 +5093,7 @@ func (x *Drain) String() string {
 func (*Drain) ProtoMessage() {}
 
 func (x *Drain) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[52]
+	mi := &file_outrider_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4738,7 +5106,7 @@ func (x *Drain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drain.ProtoReflect.Descriptor instead.
 func (*Drain) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{52}
+	return file_outrider_proto_rawDescGZIP(), []int{57}
 }
 
 // Owner to holder: nobody needs what these executions made. A segment goes with the last execution that has rows in it.
@@ -4751,7 +5119,7 @@ type Release struct {
 
 func (x *Release) Reset() {
 	*x = Release{}
-	mi := &file_outrider_proto_msgTypes[53]
+	mi := &file_outrider_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4763,7 +5131,7 @@ func (x *Release) String() string {
 func (*Release) ProtoMessage() {}
 
 func (x *Release) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[53]
+	mi := &file_outrider_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4776,7 +5144,7 @@ func (x *Release) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Release.ProtoReflect.Descriptor instead.
 func (*Release) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{53}
+	return file_outrider_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Release) GetExecutions() []uint64 {
@@ -4799,7 +5167,7 @@ type Push struct {
 
 func (x *Push) Reset() {
 	*x = Push{}
-	mi := &file_outrider_proto_msgTypes[54]
+	mi := &file_outrider_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4811,7 +5179,7 @@ func (x *Push) String() string {
 func (*Push) ProtoMessage() {}
 
 func (x *Push) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[54]
+	mi := &file_outrider_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4824,7 +5192,7 @@ func (x *Push) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Push.ProtoReflect.Descriptor instead.
 func (*Push) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{54}
+	return file_outrider_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *Push) GetIds() [][]byte {
@@ -4866,7 +5234,7 @@ type Pushed struct {
 
 func (x *Pushed) Reset() {
 	*x = Pushed{}
-	mi := &file_outrider_proto_msgTypes[55]
+	mi := &file_outrider_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4878,7 +5246,7 @@ func (x *Pushed) String() string {
 func (*Pushed) ProtoMessage() {}
 
 func (x *Pushed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[55]
+	mi := &file_outrider_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4891,7 +5259,7 @@ func (x *Pushed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pushed.ProtoReflect.Descriptor instead.
 func (*Pushed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{55}
+	return file_outrider_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *Pushed) GetFresh() int64 {
@@ -4916,7 +5284,7 @@ type EndStream struct {
 
 func (x *EndStream) Reset() {
 	*x = EndStream{}
-	mi := &file_outrider_proto_msgTypes[56]
+	mi := &file_outrider_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4928,7 +5296,7 @@ func (x *EndStream) String() string {
 func (*EndStream) ProtoMessage() {}
 
 func (x *EndStream) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[56]
+	mi := &file_outrider_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4941,7 +5309,7 @@ func (x *EndStream) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndStream.ProtoReflect.Descriptor instead.
 func (*EndStream) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{56}
+	return file_outrider_proto_rawDescGZIP(), []int{61}
 }
 
 // Owner to everybody: as Pushed.gone.
@@ -4954,7 +5322,7 @@ type LetGo struct {
 
 func (x *LetGo) Reset() {
 	*x = LetGo{}
-	mi := &file_outrider_proto_msgTypes[57]
+	mi := &file_outrider_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4966,7 +5334,7 @@ func (x *LetGo) String() string {
 func (*LetGo) ProtoMessage() {}
 
 func (x *LetGo) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[57]
+	mi := &file_outrider_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4979,7 +5347,7 @@ func (x *LetGo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LetGo.ProtoReflect.Descriptor instead.
 func (*LetGo) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{57}
+	return file_outrider_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *LetGo) GetGone() [][]byte {
@@ -5000,7 +5368,7 @@ type Take struct {
 
 func (x *Take) Reset() {
 	*x = Take{}
-	mi := &file_outrider_proto_msgTypes[58]
+	mi := &file_outrider_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5012,7 +5380,7 @@ func (x *Take) String() string {
 func (*Take) ProtoMessage() {}
 
 func (x *Take) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[58]
+	mi := &file_outrider_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5025,7 +5393,7 @@ func (x *Take) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Take.ProtoReflect.Descriptor instead.
 func (*Take) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{58}
+	return file_outrider_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *Take) GetRollout() int64 {
@@ -5053,7 +5421,7 @@ type Alone struct {
 
 func (x *Alone) Reset() {
 	*x = Alone{}
-	mi := &file_outrider_proto_msgTypes[59]
+	mi := &file_outrider_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5065,7 +5433,7 @@ func (x *Alone) String() string {
 func (*Alone) ProtoMessage() {}
 
 func (x *Alone) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[59]
+	mi := &file_outrider_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5078,7 +5446,7 @@ func (x *Alone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Alone.ProtoReflect.Descriptor instead.
 func (*Alone) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{59}
+	return file_outrider_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *Alone) GetRole() string {
@@ -5104,7 +5472,7 @@ type CancelTake struct {
 
 func (x *CancelTake) Reset() {
 	*x = CancelTake{}
-	mi := &file_outrider_proto_msgTypes[60]
+	mi := &file_outrider_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5116,7 +5484,7 @@ func (x *CancelTake) String() string {
 func (*CancelTake) ProtoMessage() {}
 
 func (x *CancelTake) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[60]
+	mi := &file_outrider_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5129,7 +5497,7 @@ func (x *CancelTake) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelTake.ProtoReflect.Descriptor instead.
 func (*CancelTake) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{60}
+	return file_outrider_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *CancelTake) GetRollout() int64 {
@@ -5153,7 +5521,7 @@ type LeasedGroup struct {
 
 func (x *LeasedGroup) Reset() {
 	*x = LeasedGroup{}
-	mi := &file_outrider_proto_msgTypes[61]
+	mi := &file_outrider_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5165,7 +5533,7 @@ func (x *LeasedGroup) String() string {
 func (*LeasedGroup) ProtoMessage() {}
 
 func (x *LeasedGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[61]
+	mi := &file_outrider_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5178,7 +5546,7 @@ func (x *LeasedGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeasedGroup.ProtoReflect.Descriptor instead.
 func (*LeasedGroup) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{61}
+	return file_outrider_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *LeasedGroup) GetGroup() int64 {
@@ -5238,7 +5606,7 @@ type Lease struct {
 
 func (x *Lease) Reset() {
 	*x = Lease{}
-	mi := &file_outrider_proto_msgTypes[62]
+	mi := &file_outrider_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5250,7 +5618,7 @@ func (x *Lease) String() string {
 func (*Lease) ProtoMessage() {}
 
 func (x *Lease) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[62]
+	mi := &file_outrider_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5263,7 +5631,7 @@ func (x *Lease) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lease.ProtoReflect.Descriptor instead.
 func (*Lease) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{62}
+	return file_outrider_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *Lease) GetAdmission() uint64 {
@@ -5320,7 +5688,7 @@ type Shard struct {
 
 func (x *Shard) Reset() {
 	*x = Shard{}
-	mi := &file_outrider_proto_msgTypes[63]
+	mi := &file_outrider_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5332,7 +5700,7 @@ func (x *Shard) String() string {
 func (*Shard) ProtoMessage() {}
 
 func (x *Shard) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[63]
+	mi := &file_outrider_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5345,7 +5713,7 @@ func (x *Shard) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Shard.ProtoReflect.Descriptor instead.
 func (*Shard) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{63}
+	return file_outrider_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *Shard) GetLocators() []*Locator {
@@ -5381,7 +5749,7 @@ type Publish struct {
 
 func (x *Publish) Reset() {
 	*x = Publish{}
-	mi := &file_outrider_proto_msgTypes[64]
+	mi := &file_outrider_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5393,7 +5761,7 @@ func (x *Publish) String() string {
 func (*Publish) ProtoMessage() {}
 
 func (x *Publish) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[64]
+	mi := &file_outrider_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5406,7 +5774,7 @@ func (x *Publish) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Publish.ProtoReflect.Descriptor instead.
 func (*Publish) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{64}
+	return file_outrider_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *Publish) GetAdmission() uint64 {
@@ -5455,7 +5823,7 @@ type Publication struct {
 
 func (x *Publication) Reset() {
 	*x = Publication{}
-	mi := &file_outrider_proto_msgTypes[65]
+	mi := &file_outrider_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5467,7 +5835,7 @@ func (x *Publication) String() string {
 func (*Publication) ProtoMessage() {}
 
 func (x *Publication) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[65]
+	mi := &file_outrider_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5480,7 +5848,7 @@ func (x *Publication) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Publication.ProtoReflect.Descriptor instead.
 func (*Publication) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{65}
+	return file_outrider_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *Publication) GetAdmission() uint64 {
@@ -5562,7 +5930,7 @@ type Admit struct {
 
 func (x *Admit) Reset() {
 	*x = Admit{}
-	mi := &file_outrider_proto_msgTypes[66]
+	mi := &file_outrider_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5574,7 +5942,7 @@ func (x *Admit) String() string {
 func (*Admit) ProtoMessage() {}
 
 func (x *Admit) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[66]
+	mi := &file_outrider_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5587,7 +5955,7 @@ func (x *Admit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Admit.ProtoReflect.Descriptor instead.
 func (*Admit) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{66}
+	return file_outrider_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *Admit) GetPublication() *Publication {
@@ -5641,7 +6009,7 @@ type Admitted struct {
 
 func (x *Admitted) Reset() {
 	*x = Admitted{}
-	mi := &file_outrider_proto_msgTypes[67]
+	mi := &file_outrider_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5653,7 +6021,7 @@ func (x *Admitted) String() string {
 func (*Admitted) ProtoMessage() {}
 
 func (x *Admitted) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[67]
+	mi := &file_outrider_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5666,7 +6034,7 @@ func (x *Admitted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Admitted.ProtoReflect.Descriptor instead.
 func (*Admitted) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{67}
+	return file_outrider_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *Admitted) GetSegments() []*SegmentId {
@@ -5722,7 +6090,7 @@ type Next struct {
 
 func (x *Next) Reset() {
 	*x = Next{}
-	mi := &file_outrider_proto_msgTypes[68]
+	mi := &file_outrider_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5734,7 +6102,7 @@ func (x *Next) String() string {
 func (*Next) ProtoMessage() {}
 
 func (x *Next) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[68]
+	mi := &file_outrider_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5747,7 +6115,7 @@ func (x *Next) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Next.ProtoReflect.Descriptor instead.
 func (*Next) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{68}
+	return file_outrider_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *Next) GetRollout() int64 {
@@ -5768,7 +6136,7 @@ type Commit struct {
 
 func (x *Commit) Reset() {
 	*x = Commit{}
-	mi := &file_outrider_proto_msgTypes[69]
+	mi := &file_outrider_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5780,7 +6148,7 @@ func (x *Commit) String() string {
 func (*Commit) ProtoMessage() {}
 
 func (x *Commit) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[69]
+	mi := &file_outrider_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5793,7 +6161,7 @@ func (x *Commit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Commit.ProtoReflect.Descriptor instead.
 func (*Commit) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{69}
+	return file_outrider_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *Commit) GetAdmission() uint64 {
@@ -5820,7 +6188,7 @@ type Rollback struct {
 
 func (x *Rollback) Reset() {
 	*x = Rollback{}
-	mi := &file_outrider_proto_msgTypes[70]
+	mi := &file_outrider_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5832,7 +6200,7 @@ func (x *Rollback) String() string {
 func (*Rollback) ProtoMessage() {}
 
 func (x *Rollback) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[70]
+	mi := &file_outrider_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5845,7 +6213,7 @@ func (x *Rollback) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rollback.ProtoReflect.Descriptor instead.
 func (*Rollback) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{70}
+	return file_outrider_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *Rollback) GetAdmission() uint64 {
@@ -5871,7 +6239,7 @@ type LeaseStatus struct {
 
 func (x *LeaseStatus) Reset() {
 	*x = LeaseStatus{}
-	mi := &file_outrider_proto_msgTypes[71]
+	mi := &file_outrider_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5883,7 +6251,7 @@ func (x *LeaseStatus) String() string {
 func (*LeaseStatus) ProtoMessage() {}
 
 func (x *LeaseStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[71]
+	mi := &file_outrider_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5896,7 +6264,7 @@ func (x *LeaseStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaseStatus.ProtoReflect.Descriptor instead.
 func (*LeaseStatus) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{71}
+	return file_outrider_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *LeaseStatus) GetAdmission() uint64 {
@@ -5918,7 +6286,7 @@ type Settled struct {
 
 func (x *Settled) Reset() {
 	*x = Settled{}
-	mi := &file_outrider_proto_msgTypes[72]
+	mi := &file_outrider_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5930,7 +6298,7 @@ func (x *Settled) String() string {
 func (*Settled) ProtoMessage() {}
 
 func (x *Settled) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[72]
+	mi := &file_outrider_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5943,7 +6311,7 @@ func (x *Settled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Settled.ProtoReflect.Descriptor instead.
 func (*Settled) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{72}
+	return file_outrider_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *Settled) GetAdmission() uint64 {
@@ -5986,7 +6354,7 @@ type DiscardGroups struct {
 
 func (x *DiscardGroups) Reset() {
 	*x = DiscardGroups{}
-	mi := &file_outrider_proto_msgTypes[73]
+	mi := &file_outrider_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5998,7 +6366,7 @@ func (x *DiscardGroups) String() string {
 func (*DiscardGroups) ProtoMessage() {}
 
 func (x *DiscardGroups) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[73]
+	mi := &file_outrider_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6011,7 +6379,7 @@ func (x *DiscardGroups) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiscardGroups.ProtoReflect.Descriptor instead.
 func (*DiscardGroups) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{73}
+	return file_outrider_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *DiscardGroups) GetAdmission() uint64 {
@@ -6052,7 +6420,7 @@ type Entry struct {
 
 func (x *Entry) Reset() {
 	*x = Entry{}
-	mi := &file_outrider_proto_msgTypes[74]
+	mi := &file_outrider_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6064,7 +6432,7 @@ func (x *Entry) String() string {
 func (*Entry) ProtoMessage() {}
 
 func (x *Entry) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[74]
+	mi := &file_outrider_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6077,7 +6445,7 @@ func (x *Entry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Entry.ProtoReflect.Descriptor instead.
 func (*Entry) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{74}
+	return file_outrider_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *Entry) GetIndex() uint64 {
@@ -6106,7 +6474,7 @@ type SetBase struct {
 
 func (x *SetBase) Reset() {
 	*x = SetBase{}
-	mi := &file_outrider_proto_msgTypes[75]
+	mi := &file_outrider_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6118,7 +6486,7 @@ func (x *SetBase) String() string {
 func (*SetBase) ProtoMessage() {}
 
 func (x *SetBase) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[75]
+	mi := &file_outrider_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6131,7 +6499,7 @@ func (x *SetBase) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetBase.ProtoReflect.Descriptor instead.
 func (*SetBase) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{75}
+	return file_outrider_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *SetBase) GetIndex() uint64 {
@@ -6166,7 +6534,7 @@ type Append struct {
 
 func (x *Append) Reset() {
 	*x = Append{}
-	mi := &file_outrider_proto_msgTypes[76]
+	mi := &file_outrider_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6178,7 +6546,7 @@ func (x *Append) String() string {
 func (*Append) ProtoMessage() {}
 
 func (x *Append) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[76]
+	mi := &file_outrider_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6191,7 +6559,7 @@ func (x *Append) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Append.ProtoReflect.Descriptor instead.
 func (*Append) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{76}
+	return file_outrider_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *Append) GetEntry() *Entry {
@@ -6219,7 +6587,7 @@ type Committed struct {
 
 func (x *Committed) Reset() {
 	*x = Committed{}
-	mi := &file_outrider_proto_msgTypes[77]
+	mi := &file_outrider_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6231,7 +6599,7 @@ func (x *Committed) String() string {
 func (*Committed) ProtoMessage() {}
 
 func (x *Committed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[77]
+	mi := &file_outrider_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6244,7 +6612,7 @@ func (x *Committed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Committed.ProtoReflect.Descriptor instead.
 func (*Committed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{77}
+	return file_outrider_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *Committed) GetAdmission() uint64 {
@@ -6270,7 +6638,7 @@ type GetState struct {
 
 func (x *GetState) Reset() {
 	*x = GetState{}
-	mi := &file_outrider_proto_msgTypes[78]
+	mi := &file_outrider_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6282,7 +6650,7 @@ func (x *GetState) String() string {
 func (*GetState) ProtoMessage() {}
 
 func (x *GetState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[78]
+	mi := &file_outrider_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6295,7 +6663,7 @@ func (x *GetState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetState.ProtoReflect.Descriptor instead.
 func (*GetState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{78}
+	return file_outrider_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *GetState) GetRollout() int64 {
@@ -6314,7 +6682,7 @@ type StateBytes struct {
 
 func (x *StateBytes) Reset() {
 	*x = StateBytes{}
-	mi := &file_outrider_proto_msgTypes[79]
+	mi := &file_outrider_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6326,7 +6694,7 @@ func (x *StateBytes) String() string {
 func (*StateBytes) ProtoMessage() {}
 
 func (x *StateBytes) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[79]
+	mi := &file_outrider_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6339,7 +6707,7 @@ func (x *StateBytes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateBytes.ProtoReflect.Descriptor instead.
 func (*StateBytes) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{79}
+	return file_outrider_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *StateBytes) GetState() []byte {
@@ -6358,7 +6726,7 @@ type Saved struct {
 
 func (x *Saved) Reset() {
 	*x = Saved{}
-	mi := &file_outrider_proto_msgTypes[80]
+	mi := &file_outrider_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6370,7 +6738,7 @@ func (x *Saved) String() string {
 func (*Saved) ProtoMessage() {}
 
 func (x *Saved) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[80]
+	mi := &file_outrider_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6383,7 +6751,7 @@ func (x *Saved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Saved.ProtoReflect.Descriptor instead.
 func (*Saved) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{80}
+	return file_outrider_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *Saved) GetRollout() int64 {
@@ -6402,7 +6770,7 @@ type Rewind struct {
 
 func (x *Rewind) Reset() {
 	*x = Rewind{}
-	mi := &file_outrider_proto_msgTypes[81]
+	mi := &file_outrider_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6414,7 +6782,7 @@ func (x *Rewind) String() string {
 func (*Rewind) ProtoMessage() {}
 
 func (x *Rewind) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[81]
+	mi := &file_outrider_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6427,7 +6795,7 @@ func (x *Rewind) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rewind.ProtoReflect.Descriptor instead.
 func (*Rewind) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{81}
+	return file_outrider_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *Rewind) GetRollout() int64 {
@@ -6448,7 +6816,7 @@ type Rewound struct {
 
 func (x *Rewound) Reset() {
 	*x = Rewound{}
-	mi := &file_outrider_proto_msgTypes[82]
+	mi := &file_outrider_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6460,7 +6828,7 @@ func (x *Rewound) String() string {
 func (*Rewound) ProtoMessage() {}
 
 func (x *Rewound) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[82]
+	mi := &file_outrider_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6473,7 +6841,7 @@ func (x *Rewound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rewound.ProtoReflect.Descriptor instead.
 func (*Rewound) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{82}
+	return file_outrider_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *Rewound) GetRollout() int64 {
@@ -6509,7 +6877,7 @@ type GetStats struct {
 
 func (x *GetStats) Reset() {
 	*x = GetStats{}
-	mi := &file_outrider_proto_msgTypes[83]
+	mi := &file_outrider_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6521,7 +6889,7 @@ func (x *GetStats) String() string {
 func (*GetStats) ProtoMessage() {}
 
 func (x *GetStats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[83]
+	mi := &file_outrider_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6534,7 +6902,7 @@ func (x *GetStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStats.ProtoReflect.Descriptor instead.
 func (*GetStats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{83}
+	return file_outrider_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *GetStats) GetReady() bool {
@@ -6562,7 +6930,7 @@ type Count struct {
 
 func (x *Count) Reset() {
 	*x = Count{}
-	mi := &file_outrider_proto_msgTypes[84]
+	mi := &file_outrider_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6574,7 +6942,7 @@ func (x *Count) String() string {
 func (*Count) ProtoMessage() {}
 
 func (x *Count) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[84]
+	mi := &file_outrider_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6587,7 +6955,7 @@ func (x *Count) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Count.ProtoReflect.Descriptor instead.
 func (*Count) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{84}
+	return file_outrider_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *Count) GetGroups() int64 {
@@ -6626,7 +6994,7 @@ type Books struct {
 
 func (x *Books) Reset() {
 	*x = Books{}
-	mi := &file_outrider_proto_msgTypes[85]
+	mi := &file_outrider_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6638,7 +7006,7 @@ func (x *Books) String() string {
 func (*Books) ProtoMessage() {}
 
 func (x *Books) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[85]
+	mi := &file_outrider_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6651,7 +7019,7 @@ func (x *Books) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Books.ProtoReflect.Descriptor instead.
 func (*Books) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{85}
+	return file_outrider_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *Books) GetReserved() *Count {
@@ -6745,7 +7113,7 @@ type Stats struct {
 
 func (x *Stats) Reset() {
 	*x = Stats{}
-	mi := &file_outrider_proto_msgTypes[86]
+	mi := &file_outrider_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6757,7 +7125,7 @@ func (x *Stats) String() string {
 func (*Stats) ProtoMessage() {}
 
 func (x *Stats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[86]
+	mi := &file_outrider_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6770,7 +7138,7 @@ func (x *Stats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stats.ProtoReflect.Descriptor instead.
 func (*Stats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{86}
+	return file_outrider_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *Stats) GetBooks() *Books {
@@ -7064,7 +7432,7 @@ type StepStats struct {
 
 func (x *StepStats) Reset() {
 	*x = StepStats{}
-	mi := &file_outrider_proto_msgTypes[87]
+	mi := &file_outrider_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7076,7 +7444,7 @@ func (x *StepStats) String() string {
 func (*StepStats) ProtoMessage() {}
 
 func (x *StepStats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[87]
+	mi := &file_outrider_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7089,7 +7457,7 @@ func (x *StepStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepStats.ProtoReflect.Descriptor instead.
 func (*StepStats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{87}
+	return file_outrider_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *StepStats) GetConsumed() int64 {
@@ -7171,7 +7539,7 @@ type MemberStats struct {
 
 func (x *MemberStats) Reset() {
 	*x = MemberStats{}
-	mi := &file_outrider_proto_msgTypes[88]
+	mi := &file_outrider_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7183,7 +7551,7 @@ func (x *MemberStats) String() string {
 func (*MemberStats) ProtoMessage() {}
 
 func (x *MemberStats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[88]
+	mi := &file_outrider_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7196,7 +7564,7 @@ func (x *MemberStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberStats.ProtoReflect.Descriptor instead.
 func (*MemberStats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{88}
+	return file_outrider_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *MemberStats) GetName() string {
@@ -7264,7 +7632,7 @@ type GetMetrics struct {
 
 func (x *GetMetrics) Reset() {
 	*x = GetMetrics{}
-	mi := &file_outrider_proto_msgTypes[89]
+	mi := &file_outrider_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7276,7 +7644,7 @@ func (x *GetMetrics) String() string {
 func (*GetMetrics) ProtoMessage() {}
 
 func (x *GetMetrics) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[89]
+	mi := &file_outrider_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7289,7 +7657,7 @@ func (x *GetMetrics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetMetrics.ProtoReflect.Descriptor instead.
 func (*GetMetrics) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{89}
+	return file_outrider_proto_rawDescGZIP(), []int{94}
 }
 
 type Metrics struct {
@@ -7301,7 +7669,7 @@ type Metrics struct {
 
 func (x *Metrics) Reset() {
 	*x = Metrics{}
-	mi := &file_outrider_proto_msgTypes[90]
+	mi := &file_outrider_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7313,7 +7681,7 @@ func (x *Metrics) String() string {
 func (*Metrics) ProtoMessage() {}
 
 func (x *Metrics) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[90]
+	mi := &file_outrider_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7326,7 +7694,7 @@ func (x *Metrics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Metrics.ProtoReflect.Descriptor instead.
 func (*Metrics) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{90}
+	return file_outrider_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *Metrics) GetText() string {
@@ -7345,7 +7713,7 @@ type Close struct {
 
 func (x *Close) Reset() {
 	*x = Close{}
-	mi := &file_outrider_proto_msgTypes[91]
+	mi := &file_outrider_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7357,7 +7725,7 @@ func (x *Close) String() string {
 func (*Close) ProtoMessage() {}
 
 func (x *Close) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[91]
+	mi := &file_outrider_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7370,7 +7738,7 @@ func (x *Close) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Close.ProtoReflect.Descriptor instead.
 func (*Close) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{91}
+	return file_outrider_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *Close) GetForce() bool {
@@ -7390,7 +7758,7 @@ type Closed struct {
 
 func (x *Closed) Reset() {
 	*x = Closed{}
-	mi := &file_outrider_proto_msgTypes[92]
+	mi := &file_outrider_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7402,7 +7770,7 @@ func (x *Closed) String() string {
 func (*Closed) ProtoMessage() {}
 
 func (x *Closed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[92]
+	mi := &file_outrider_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7415,7 +7783,7 @@ func (x *Closed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Closed.ProtoReflect.Descriptor instead.
 func (*Closed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{92}
+	return file_outrider_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *Closed) GetStats() *Stats {
@@ -7441,7 +7809,7 @@ type Hold struct {
 
 func (x *Hold) Reset() {
 	*x = Hold{}
-	mi := &file_outrider_proto_msgTypes[93]
+	mi := &file_outrider_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7453,7 +7821,7 @@ func (x *Hold) String() string {
 func (*Hold) ProtoMessage() {}
 
 func (x *Hold) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[93]
+	mi := &file_outrider_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7466,7 +7834,7 @@ func (x *Hold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hold.ProtoReflect.Descriptor instead.
 func (*Hold) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{93}
+	return file_outrider_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *Hold) GetReason() string {
@@ -7485,7 +7853,7 @@ type HoldGranted struct {
 
 func (x *HoldGranted) Reset() {
 	*x = HoldGranted{}
-	mi := &file_outrider_proto_msgTypes[94]
+	mi := &file_outrider_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7497,7 +7865,7 @@ func (x *HoldGranted) String() string {
 func (*HoldGranted) ProtoMessage() {}
 
 func (x *HoldGranted) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[94]
+	mi := &file_outrider_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7510,7 +7878,7 @@ func (x *HoldGranted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldGranted.ProtoReflect.Descriptor instead.
 func (*HoldGranted) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{94}
+	return file_outrider_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *HoldGranted) GetHold() uint64 {
@@ -7529,7 +7897,7 @@ type AwaitFrontier struct {
 
 func (x *AwaitFrontier) Reset() {
 	*x = AwaitFrontier{}
-	mi := &file_outrider_proto_msgTypes[95]
+	mi := &file_outrider_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7541,7 +7909,7 @@ func (x *AwaitFrontier) String() string {
 func (*AwaitFrontier) ProtoMessage() {}
 
 func (x *AwaitFrontier) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[95]
+	mi := &file_outrider_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7554,7 +7922,7 @@ func (x *AwaitFrontier) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AwaitFrontier.ProtoReflect.Descriptor instead.
 func (*AwaitFrontier) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{95}
+	return file_outrider_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *AwaitFrontier) GetHold() uint64 {
@@ -7573,7 +7941,7 @@ type ReleaseHold struct {
 
 func (x *ReleaseHold) Reset() {
 	*x = ReleaseHold{}
-	mi := &file_outrider_proto_msgTypes[96]
+	mi := &file_outrider_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7585,7 +7953,7 @@ func (x *ReleaseHold) String() string {
 func (*ReleaseHold) ProtoMessage() {}
 
 func (x *ReleaseHold) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[96]
+	mi := &file_outrider_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7598,7 +7966,7 @@ func (x *ReleaseHold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseHold.ProtoReflect.Descriptor instead.
 func (*ReleaseHold) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{96}
+	return file_outrider_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *ReleaseHold) GetHold() uint64 {
@@ -7619,7 +7987,7 @@ type BeginUpdate struct {
 
 func (x *BeginUpdate) Reset() {
 	*x = BeginUpdate{}
-	mi := &file_outrider_proto_msgTypes[97]
+	mi := &file_outrider_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7631,7 +7999,7 @@ func (x *BeginUpdate) String() string {
 func (*BeginUpdate) ProtoMessage() {}
 
 func (x *BeginUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[97]
+	mi := &file_outrider_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7644,7 +8012,7 @@ func (x *BeginUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginUpdate.ProtoReflect.Descriptor instead.
 func (*BeginUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{97}
+	return file_outrider_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *BeginUpdate) GetVersion() int64 {
@@ -7682,7 +8050,7 @@ type EngineState struct {
 
 func (x *EngineState) Reset() {
 	*x = EngineState{}
-	mi := &file_outrider_proto_msgTypes[98]
+	mi := &file_outrider_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7694,7 +8062,7 @@ func (x *EngineState) String() string {
 func (*EngineState) ProtoMessage() {}
 
 func (x *EngineState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[98]
+	mi := &file_outrider_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7707,7 +8075,7 @@ func (x *EngineState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EngineState.ProtoReflect.Descriptor instead.
 func (*EngineState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{98}
+	return file_outrider_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *EngineState) GetSession() uint64 {
@@ -7767,7 +8135,7 @@ type UpdateState struct {
 
 func (x *UpdateState) Reset() {
 	*x = UpdateState{}
-	mi := &file_outrider_proto_msgTypes[99]
+	mi := &file_outrider_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7779,7 +8147,7 @@ func (x *UpdateState) String() string {
 func (*UpdateState) ProtoMessage() {}
 
 func (x *UpdateState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[99]
+	mi := &file_outrider_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7792,7 +8160,7 @@ func (x *UpdateState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateState.ProtoReflect.Descriptor instead.
 func (*UpdateState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{99}
+	return file_outrider_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *UpdateState) GetHold() uint64 {
@@ -7853,7 +8221,7 @@ type GetUpdate struct {
 
 func (x *GetUpdate) Reset() {
 	*x = GetUpdate{}
-	mi := &file_outrider_proto_msgTypes[100]
+	mi := &file_outrider_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7865,7 +8233,7 @@ func (x *GetUpdate) String() string {
 func (*GetUpdate) ProtoMessage() {}
 
 func (x *GetUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[100]
+	mi := &file_outrider_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7878,7 +8246,7 @@ func (x *GetUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetUpdate.ProtoReflect.Descriptor instead.
 func (*GetUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{100}
+	return file_outrider_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *GetUpdate) GetHold() uint64 {
@@ -7899,7 +8267,7 @@ type RecordUpdate struct {
 
 func (x *RecordUpdate) Reset() {
 	*x = RecordUpdate{}
-	mi := &file_outrider_proto_msgTypes[101]
+	mi := &file_outrider_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7911,7 +8279,7 @@ func (x *RecordUpdate) String() string {
 func (*RecordUpdate) ProtoMessage() {}
 
 func (x *RecordUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[101]
+	mi := &file_outrider_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7924,7 +8292,7 @@ func (x *RecordUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordUpdate.ProtoReflect.Descriptor instead.
 func (*RecordUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{101}
+	return file_outrider_proto_rawDescGZIP(), []int{106}
 }
 
 func (x *RecordUpdate) GetHold() uint64 {
@@ -7951,7 +8319,7 @@ type UndoUpdate struct {
 
 func (x *UndoUpdate) Reset() {
 	*x = UndoUpdate{}
-	mi := &file_outrider_proto_msgTypes[102]
+	mi := &file_outrider_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7963,7 +8331,7 @@ func (x *UndoUpdate) String() string {
 func (*UndoUpdate) ProtoMessage() {}
 
 func (x *UndoUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[102]
+	mi := &file_outrider_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7976,7 +8344,7 @@ func (x *UndoUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoUpdate.ProtoReflect.Descriptor instead.
 func (*UndoUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{102}
+	return file_outrider_proto_rawDescGZIP(), []int{107}
 }
 
 func (x *UndoUpdate) GetHold() uint64 {
@@ -7990,7 +8358,7 @@ var File_outrider_proto protoreflect.FileDescriptor
 
 const file_outrider_proto_rawDesc = "" +
 	"\n" +
-	"\x0eoutrider.proto\x12\voutrider.v1\"\xf9\x1d\n" +
+	"\x0eoutrider.proto\x12\voutrider.v1\"\xc1\x1f\n" +
 	"\x05Frame\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x16\n" +
 	"\x06answer\x18\x02 \x01(\bR\x06answer\x12\x16\n" +
@@ -8047,7 +8415,11 @@ const file_outrider_proto_rawDesc = "" +
 	"\x06pushed\x18\x8d\x01 \x01(\v2\x13.outrider.v1.PushedH\x00R\x06pushed\x128\n" +
 	"\n" +
 	"end_stream\x18\x8e\x01 \x01(\v2\x16.outrider.v1.EndStreamH\x00R\tendStream\x12,\n" +
-	"\x06let_go\x18\x8f\x01 \x01(\v2\x12.outrider.v1.LetGoH\x00R\x05letGo\x121\n" +
+	"\x06let_go\x18\x8f\x01 \x01(\v2\x12.outrider.v1.LetGoH\x00R\x05letGo\x12(\n" +
+	"\x04pull\x18\xd2\x01 \x01(\v2\x11.outrider.v1.PullH\x00R\x04pull\x12.\n" +
+	"\x06pulled\x18\xd3\x01 \x01(\v2\x13.outrider.v1.PulledH\x00R\x06pulled\x125\n" +
+	"\tgive_back\x18\xd4\x01 \x01(\v2\x15.outrider.v1.GiveBackH\x00R\bgiveBack\x125\n" +
+	"\tgave_back\x18\xd5\x01 \x01(\v2\x15.outrider.v1.GaveBackH\x00R\bgaveBack\x121\n" +
 	"\bset_base\x18P \x01(\v2\x14.outrider.v1.SetBaseH\x00R\asetBase\x12-\n" +
 	"\x06append\x18Q \x01(\v2\x13.outrider.v1.AppendH\x00R\x06append\x126\n" +
 	"\tcommitted\x18R \x01(\v2\x16.outrider.v1.CommittedH\x00R\tcommitted\x124\n" +
@@ -8182,7 +8554,27 @@ const file_outrider_proto_rawDesc = "" +
 	"\x04kind\x18x \x01(\tR\x04kind\x12\x12\n" +
 	"\x04rows\x18y \x01(\x03R\x04rows\x12\x1a\n" +
 	"\bidentity\x18z \x01(\fR\bidentity\x12\x18\n" +
-	"\awaiting\x18{ \x01(\x03R\awaiting\"!\n" +
+	"\awaiting\x18{ \x01(\x03R\awaiting\"R\n" +
+	"\x04Pull\x12\x16\n" +
+	"\x06groups\x18\x01 \x01(\x03R\x06groups\x12\x16\n" +
+	"\x06cursor\x18\x02 \x01(\fR\x06cursor\x12\x1a\n" +
+	"\x06forget\x18\x03 \x03(\x04B\x02\x10\x01R\x06forget\"L\n" +
+	"\x06Pulled\x12*\n" +
+	"\x06groups\x18\x01 \x03(\v2\x12.outrider.v1.GivenR\x06groups\x12\x16\n" +
+	"\x06cursor\x18\x02 \x01(\fR\x06cursor\"\xa5\x01\n" +
+	"\x05Given\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\x04R\x03key\x12\x14\n" +
+	"\x05group\x18\x02 \x01(\x03R\x05group\x12\x12\n" +
+	"\x02of\x18\x03 \x03(\x12B\x02\x10\x01R\x02of\x12\x1c\n" +
+	"\aparents\x18\x04 \x03(\x12B\x02\x10\x01R\aparents\x12\x16\n" +
+	"\x06digest\x18\x05 \x01(\fR\x06digest\x12\x10\n" +
+	"\x03row\x18\x06 \x01(\fR\x03row\x12\x18\n" +
+	"\aproblem\x18\a \x01(\tR\aproblem\"\"\n" +
+	"\bGiveBack\x12\x16\n" +
+	"\x04keys\x18\x01 \x03(\x04B\x02\x10\x01R\x04keys\"<\n" +
+	"\bGaveBack\x12\x1a\n" +
+	"\x06failed\x18\x01 \x03(\x04B\x02\x10\x01R\x06failed\x12\x14\n" +
+	"\x05error\x18\x02 \x01(\tR\x05error\"!\n" +
 	"\x05Owned\x12\x18\n" +
 	"\aaddress\x18\x01 \x01(\tR\aaddress\"\xa7\x03\n" +
 	"\x04Join\x12\"\n" +
@@ -8616,7 +9008,7 @@ func file_outrider_proto_rawDescGZIP() []byte {
 	return file_outrider_proto_rawDescData
 }
 
-var file_outrider_proto_msgTypes = make([]protoimpl.MessageInfo, 107)
+var file_outrider_proto_msgTypes = make([]protoimpl.MessageInfo, 112)
 var file_outrider_proto_goTypes = []any{
 	(*Frame)(nil),           // 0: outrider.v1.Frame
 	(*Error)(nil),           // 1: outrider.v1.Error
@@ -8637,94 +9029,99 @@ var file_outrider_proto_goTypes = []any{
 	(*Config)(nil),          // 16: outrider.v1.Config
 	(*Times)(nil),           // 17: outrider.v1.Times
 	(*Source)(nil),          // 18: outrider.v1.Source
-	(*Owned)(nil),           // 19: outrider.v1.Owned
-	(*Join)(nil),            // 20: outrider.v1.Join
-	(*WorkerRole)(nil),      // 21: outrider.v1.WorkerRole
-	(*TrainerRole)(nil),     // 22: outrider.v1.TrainerRole
-	(*Inventory)(nil),       // 23: outrider.v1.Inventory
-	(*Held)(nil),            // 24: outrider.v1.Held
-	(*Joined)(nil),          // 25: outrider.v1.Joined
-	(*Leave)(nil),           // 26: outrider.v1.Leave
-	(*Locate)(nil),          // 27: outrider.v1.Locate
-	(*Located)(nil),         // 28: outrider.v1.Located
-	(*NewTerm)(nil),         // 29: outrider.v1.NewTerm
-	(*Restored)(nil),        // 30: outrider.v1.Restored
-	(*NewTimeline)(nil),     // 31: outrider.v1.NewTimeline
-	(*End)(nil),             // 32: outrider.v1.End
-	(*Fetch)(nil),           // 33: outrider.v1.Fetch
-	(*Fetched)(nil),         // 34: outrider.v1.Fetched
-	(*Receipts)(nil),        // 35: outrider.v1.Receipts
-	(*Grant)(nil),           // 36: outrider.v1.Grant
-	(*Carried)(nil),         // 37: outrider.v1.Carried
-	(*Credit)(nil),          // 38: outrider.v1.Credit
-	(*Cancel)(nil),          // 39: outrider.v1.Cancel
-	(*SetSlots)(nil),        // 40: outrider.v1.SetSlots
-	(*CancelGroups)(nil),    // 41: outrider.v1.CancelGroups
-	(*GroupsCancelled)(nil), // 42: outrider.v1.GroupsCancelled
-	(*SampleDone)(nil),      // 43: outrider.v1.SampleDone
-	(*SampleCount)(nil),     // 44: outrider.v1.SampleCount
-	(*Report)(nil),          // 45: outrider.v1.Report
-	(*Successes)(nil),       // 46: outrider.v1.Successes
-	(*Outcome)(nil),         // 47: outrider.v1.Outcome
-	(*Summary)(nil),         // 48: outrider.v1.Summary
-	(*Reported)(nil),        // 49: outrider.v1.Reported
-	(*Confirm)(nil),         // 50: outrider.v1.Confirm
-	(*Confirmed)(nil),       // 51: outrider.v1.Confirmed
-	(*Drain)(nil),           // 52: outrider.v1.Drain
-	(*Release)(nil),         // 53: outrider.v1.Release
-	(*Push)(nil),            // 54: outrider.v1.Push
-	(*Pushed)(nil),          // 55: outrider.v1.Pushed
-	(*EndStream)(nil),       // 56: outrider.v1.EndStream
-	(*LetGo)(nil),           // 57: outrider.v1.LetGo
-	(*Take)(nil),            // 58: outrider.v1.Take
-	(*Alone)(nil),           // 59: outrider.v1.Alone
-	(*CancelTake)(nil),      // 60: outrider.v1.CancelTake
-	(*LeasedGroup)(nil),     // 61: outrider.v1.LeasedGroup
-	(*Lease)(nil),           // 62: outrider.v1.Lease
-	(*Shard)(nil),           // 63: outrider.v1.Shard
-	(*Publish)(nil),         // 64: outrider.v1.Publish
-	(*Publication)(nil),     // 65: outrider.v1.Publication
-	(*Admit)(nil),           // 66: outrider.v1.Admit
-	(*Admitted)(nil),        // 67: outrider.v1.Admitted
-	(*Next)(nil),            // 68: outrider.v1.Next
-	(*Commit)(nil),          // 69: outrider.v1.Commit
-	(*Rollback)(nil),        // 70: outrider.v1.Rollback
-	(*LeaseStatus)(nil),     // 71: outrider.v1.LeaseStatus
-	(*Settled)(nil),         // 72: outrider.v1.Settled
-	(*DiscardGroups)(nil),   // 73: outrider.v1.DiscardGroups
-	(*Entry)(nil),           // 74: outrider.v1.Entry
-	(*SetBase)(nil),         // 75: outrider.v1.SetBase
-	(*Append)(nil),          // 76: outrider.v1.Append
-	(*Committed)(nil),       // 77: outrider.v1.Committed
-	(*GetState)(nil),        // 78: outrider.v1.GetState
-	(*StateBytes)(nil),      // 79: outrider.v1.StateBytes
-	(*Saved)(nil),           // 80: outrider.v1.Saved
-	(*Rewind)(nil),          // 81: outrider.v1.Rewind
-	(*Rewound)(nil),         // 82: outrider.v1.Rewound
-	(*GetStats)(nil),        // 83: outrider.v1.GetStats
-	(*Count)(nil),           // 84: outrider.v1.Count
-	(*Books)(nil),           // 85: outrider.v1.Books
-	(*Stats)(nil),           // 86: outrider.v1.Stats
-	(*StepStats)(nil),       // 87: outrider.v1.StepStats
-	(*MemberStats)(nil),     // 88: outrider.v1.MemberStats
-	(*GetMetrics)(nil),      // 89: outrider.v1.GetMetrics
-	(*Metrics)(nil),         // 90: outrider.v1.Metrics
-	(*Close)(nil),           // 91: outrider.v1.Close
-	(*Closed)(nil),          // 92: outrider.v1.Closed
-	(*Hold)(nil),            // 93: outrider.v1.Hold
-	(*HoldGranted)(nil),     // 94: outrider.v1.HoldGranted
-	(*AwaitFrontier)(nil),   // 95: outrider.v1.AwaitFrontier
-	(*ReleaseHold)(nil),     // 96: outrider.v1.ReleaseHold
-	(*BeginUpdate)(nil),     // 97: outrider.v1.BeginUpdate
-	(*EngineState)(nil),     // 98: outrider.v1.EngineState
-	(*UpdateState)(nil),     // 99: outrider.v1.UpdateState
-	(*GetUpdate)(nil),       // 100: outrider.v1.GetUpdate
-	(*RecordUpdate)(nil),    // 101: outrider.v1.RecordUpdate
-	(*UndoUpdate)(nil),      // 102: outrider.v1.UndoUpdate
-	nil,                     // 103: outrider.v1.Publish.RolesEntry
-	nil,                     // 104: outrider.v1.Publication.RolesEntry
-	nil,                     // 105: outrider.v1.Books.DiscardedEntry
-	nil,                     // 106: outrider.v1.Books.LiveGroupsEntry
+	(*Pull)(nil),            // 19: outrider.v1.Pull
+	(*Pulled)(nil),          // 20: outrider.v1.Pulled
+	(*Given)(nil),           // 21: outrider.v1.Given
+	(*GiveBack)(nil),        // 22: outrider.v1.GiveBack
+	(*GaveBack)(nil),        // 23: outrider.v1.GaveBack
+	(*Owned)(nil),           // 24: outrider.v1.Owned
+	(*Join)(nil),            // 25: outrider.v1.Join
+	(*WorkerRole)(nil),      // 26: outrider.v1.WorkerRole
+	(*TrainerRole)(nil),     // 27: outrider.v1.TrainerRole
+	(*Inventory)(nil),       // 28: outrider.v1.Inventory
+	(*Held)(nil),            // 29: outrider.v1.Held
+	(*Joined)(nil),          // 30: outrider.v1.Joined
+	(*Leave)(nil),           // 31: outrider.v1.Leave
+	(*Locate)(nil),          // 32: outrider.v1.Locate
+	(*Located)(nil),         // 33: outrider.v1.Located
+	(*NewTerm)(nil),         // 34: outrider.v1.NewTerm
+	(*Restored)(nil),        // 35: outrider.v1.Restored
+	(*NewTimeline)(nil),     // 36: outrider.v1.NewTimeline
+	(*End)(nil),             // 37: outrider.v1.End
+	(*Fetch)(nil),           // 38: outrider.v1.Fetch
+	(*Fetched)(nil),         // 39: outrider.v1.Fetched
+	(*Receipts)(nil),        // 40: outrider.v1.Receipts
+	(*Grant)(nil),           // 41: outrider.v1.Grant
+	(*Carried)(nil),         // 42: outrider.v1.Carried
+	(*Credit)(nil),          // 43: outrider.v1.Credit
+	(*Cancel)(nil),          // 44: outrider.v1.Cancel
+	(*SetSlots)(nil),        // 45: outrider.v1.SetSlots
+	(*CancelGroups)(nil),    // 46: outrider.v1.CancelGroups
+	(*GroupsCancelled)(nil), // 47: outrider.v1.GroupsCancelled
+	(*SampleDone)(nil),      // 48: outrider.v1.SampleDone
+	(*SampleCount)(nil),     // 49: outrider.v1.SampleCount
+	(*Report)(nil),          // 50: outrider.v1.Report
+	(*Successes)(nil),       // 51: outrider.v1.Successes
+	(*Outcome)(nil),         // 52: outrider.v1.Outcome
+	(*Summary)(nil),         // 53: outrider.v1.Summary
+	(*Reported)(nil),        // 54: outrider.v1.Reported
+	(*Confirm)(nil),         // 55: outrider.v1.Confirm
+	(*Confirmed)(nil),       // 56: outrider.v1.Confirmed
+	(*Drain)(nil),           // 57: outrider.v1.Drain
+	(*Release)(nil),         // 58: outrider.v1.Release
+	(*Push)(nil),            // 59: outrider.v1.Push
+	(*Pushed)(nil),          // 60: outrider.v1.Pushed
+	(*EndStream)(nil),       // 61: outrider.v1.EndStream
+	(*LetGo)(nil),           // 62: outrider.v1.LetGo
+	(*Take)(nil),            // 63: outrider.v1.Take
+	(*Alone)(nil),           // 64: outrider.v1.Alone
+	(*CancelTake)(nil),      // 65: outrider.v1.CancelTake
+	(*LeasedGroup)(nil),     // 66: outrider.v1.LeasedGroup
+	(*Lease)(nil),           // 67: outrider.v1.Lease
+	(*Shard)(nil),           // 68: outrider.v1.Shard
+	(*Publish)(nil),         // 69: outrider.v1.Publish
+	(*Publication)(nil),     // 70: outrider.v1.Publication
+	(*Admit)(nil),           // 71: outrider.v1.Admit
+	(*Admitted)(nil),        // 72: outrider.v1.Admitted
+	(*Next)(nil),            // 73: outrider.v1.Next
+	(*Commit)(nil),          // 74: outrider.v1.Commit
+	(*Rollback)(nil),        // 75: outrider.v1.Rollback
+	(*LeaseStatus)(nil),     // 76: outrider.v1.LeaseStatus
+	(*Settled)(nil),         // 77: outrider.v1.Settled
+	(*DiscardGroups)(nil),   // 78: outrider.v1.DiscardGroups
+	(*Entry)(nil),           // 79: outrider.v1.Entry
+	(*SetBase)(nil),         // 80: outrider.v1.SetBase
+	(*Append)(nil),          // 81: outrider.v1.Append
+	(*Committed)(nil),       // 82: outrider.v1.Committed
+	(*GetState)(nil),        // 83: outrider.v1.GetState
+	(*StateBytes)(nil),      // 84: outrider.v1.StateBytes
+	(*Saved)(nil),           // 85: outrider.v1.Saved
+	(*Rewind)(nil),          // 86: outrider.v1.Rewind
+	(*Rewound)(nil),         // 87: outrider.v1.Rewound
+	(*GetStats)(nil),        // 88: outrider.v1.GetStats
+	(*Count)(nil),           // 89: outrider.v1.Count
+	(*Books)(nil),           // 90: outrider.v1.Books
+	(*Stats)(nil),           // 91: outrider.v1.Stats
+	(*StepStats)(nil),       // 92: outrider.v1.StepStats
+	(*MemberStats)(nil),     // 93: outrider.v1.MemberStats
+	(*GetMetrics)(nil),      // 94: outrider.v1.GetMetrics
+	(*Metrics)(nil),         // 95: outrider.v1.Metrics
+	(*Close)(nil),           // 96: outrider.v1.Close
+	(*Closed)(nil),          // 97: outrider.v1.Closed
+	(*Hold)(nil),            // 98: outrider.v1.Hold
+	(*HoldGranted)(nil),     // 99: outrider.v1.HoldGranted
+	(*AwaitFrontier)(nil),   // 100: outrider.v1.AwaitFrontier
+	(*ReleaseHold)(nil),     // 101: outrider.v1.ReleaseHold
+	(*BeginUpdate)(nil),     // 102: outrider.v1.BeginUpdate
+	(*EngineState)(nil),     // 103: outrider.v1.EngineState
+	(*UpdateState)(nil),     // 104: outrider.v1.UpdateState
+	(*GetUpdate)(nil),       // 105: outrider.v1.GetUpdate
+	(*RecordUpdate)(nil),    // 106: outrider.v1.RecordUpdate
+	(*UndoUpdate)(nil),      // 107: outrider.v1.UndoUpdate
+	nil,                     // 108: outrider.v1.Publish.RolesEntry
+	nil,                     // 109: outrider.v1.Publication.RolesEntry
+	nil,                     // 110: outrider.v1.Books.DiscardedEntry
+	nil,                     // 111: outrider.v1.Books.LiveGroupsEntry
 }
 var file_outrider_proto_depIdxs = []int32{
 	1,   // 0: outrider.v1.Frame.error:type_name -> outrider.v1.Error
@@ -8734,156 +9131,161 @@ var file_outrider_proto_depIdxs = []int32{
 	6,   // 4: outrider.v1.Frame.log_line:type_name -> outrider.v1.LogLine
 	2,   // 5: outrider.v1.Frame.done:type_name -> outrider.v1.Done
 	15,  // 6: outrider.v1.Frame.own:type_name -> outrider.v1.Own
-	19,  // 7: outrider.v1.Frame.owned:type_name -> outrider.v1.Owned
-	20,  // 8: outrider.v1.Frame.join:type_name -> outrider.v1.Join
-	25,  // 9: outrider.v1.Frame.joined:type_name -> outrider.v1.Joined
-	26,  // 10: outrider.v1.Frame.leave:type_name -> outrider.v1.Leave
-	27,  // 11: outrider.v1.Frame.locate:type_name -> outrider.v1.Locate
-	28,  // 12: outrider.v1.Frame.located:type_name -> outrider.v1.Located
-	29,  // 13: outrider.v1.Frame.new_term:type_name -> outrider.v1.NewTerm
-	31,  // 14: outrider.v1.Frame.new_timeline:type_name -> outrider.v1.NewTimeline
-	32,  // 15: outrider.v1.Frame.end:type_name -> outrider.v1.End
-	33,  // 16: outrider.v1.Frame.fetch:type_name -> outrider.v1.Fetch
-	34,  // 17: outrider.v1.Frame.fetched:type_name -> outrider.v1.Fetched
-	36,  // 18: outrider.v1.Frame.grant:type_name -> outrider.v1.Grant
-	39,  // 19: outrider.v1.Frame.cancel:type_name -> outrider.v1.Cancel
-	43,  // 20: outrider.v1.Frame.sample_done:type_name -> outrider.v1.SampleDone
-	45,  // 21: outrider.v1.Frame.report:type_name -> outrider.v1.Report
-	49,  // 22: outrider.v1.Frame.reported:type_name -> outrider.v1.Reported
-	50,  // 23: outrider.v1.Frame.confirm:type_name -> outrider.v1.Confirm
-	51,  // 24: outrider.v1.Frame.confirmed:type_name -> outrider.v1.Confirmed
-	52,  // 25: outrider.v1.Frame.drain:type_name -> outrider.v1.Drain
-	53,  // 26: outrider.v1.Frame.release:type_name -> outrider.v1.Release
-	37,  // 27: outrider.v1.Frame.carried:type_name -> outrider.v1.Carried
-	38,  // 28: outrider.v1.Frame.credit:type_name -> outrider.v1.Credit
-	41,  // 29: outrider.v1.Frame.cancel_groups:type_name -> outrider.v1.CancelGroups
-	42,  // 30: outrider.v1.Frame.groups_cancelled:type_name -> outrider.v1.GroupsCancelled
-	40,  // 31: outrider.v1.Frame.set_slots:type_name -> outrider.v1.SetSlots
-	58,  // 32: outrider.v1.Frame.take:type_name -> outrider.v1.Take
-	60,  // 33: outrider.v1.Frame.cancel_take:type_name -> outrider.v1.CancelTake
-	62,  // 34: outrider.v1.Frame.lease:type_name -> outrider.v1.Lease
-	64,  // 35: outrider.v1.Frame.publish:type_name -> outrider.v1.Publish
-	65,  // 36: outrider.v1.Frame.publication:type_name -> outrider.v1.Publication
-	66,  // 37: outrider.v1.Frame.admit:type_name -> outrider.v1.Admit
-	67,  // 38: outrider.v1.Frame.admitted:type_name -> outrider.v1.Admitted
-	69,  // 39: outrider.v1.Frame.commit:type_name -> outrider.v1.Commit
-	70,  // 40: outrider.v1.Frame.rollback:type_name -> outrider.v1.Rollback
-	71,  // 41: outrider.v1.Frame.lease_status:type_name -> outrider.v1.LeaseStatus
-	72,  // 42: outrider.v1.Frame.settled:type_name -> outrider.v1.Settled
-	73,  // 43: outrider.v1.Frame.discard_groups:type_name -> outrider.v1.DiscardGroups
-	68,  // 44: outrider.v1.Frame.next:type_name -> outrider.v1.Next
-	54,  // 45: outrider.v1.Frame.push:type_name -> outrider.v1.Push
-	55,  // 46: outrider.v1.Frame.pushed:type_name -> outrider.v1.Pushed
-	56,  // 47: outrider.v1.Frame.end_stream:type_name -> outrider.v1.EndStream
-	57,  // 48: outrider.v1.Frame.let_go:type_name -> outrider.v1.LetGo
-	75,  // 49: outrider.v1.Frame.set_base:type_name -> outrider.v1.SetBase
-	76,  // 50: outrider.v1.Frame.append:type_name -> outrider.v1.Append
-	77,  // 51: outrider.v1.Frame.committed:type_name -> outrider.v1.Committed
-	30,  // 52: outrider.v1.Frame.restored:type_name -> outrider.v1.Restored
-	78,  // 53: outrider.v1.Frame.get_state:type_name -> outrider.v1.GetState
-	79,  // 54: outrider.v1.Frame.state_bytes:type_name -> outrider.v1.StateBytes
-	80,  // 55: outrider.v1.Frame.saved:type_name -> outrider.v1.Saved
-	81,  // 56: outrider.v1.Frame.rewind:type_name -> outrider.v1.Rewind
-	82,  // 57: outrider.v1.Frame.rewound:type_name -> outrider.v1.Rewound
-	83,  // 58: outrider.v1.Frame.get_stats:type_name -> outrider.v1.GetStats
-	86,  // 59: outrider.v1.Frame.stats:type_name -> outrider.v1.Stats
-	91,  // 60: outrider.v1.Frame.close:type_name -> outrider.v1.Close
-	92,  // 61: outrider.v1.Frame.closed:type_name -> outrider.v1.Closed
-	89,  // 62: outrider.v1.Frame.get_metrics:type_name -> outrider.v1.GetMetrics
-	90,  // 63: outrider.v1.Frame.metrics:type_name -> outrider.v1.Metrics
-	93,  // 64: outrider.v1.Frame.hold:type_name -> outrider.v1.Hold
-	94,  // 65: outrider.v1.Frame.hold_granted:type_name -> outrider.v1.HoldGranted
-	95,  // 66: outrider.v1.Frame.await_frontier:type_name -> outrider.v1.AwaitFrontier
-	96,  // 67: outrider.v1.Frame.release_hold:type_name -> outrider.v1.ReleaseHold
-	97,  // 68: outrider.v1.Frame.begin_update:type_name -> outrider.v1.BeginUpdate
-	99,  // 69: outrider.v1.Frame.update_state:type_name -> outrider.v1.UpdateState
-	100, // 70: outrider.v1.Frame.get_update:type_name -> outrider.v1.GetUpdate
-	101, // 71: outrider.v1.Frame.record_update:type_name -> outrider.v1.RecordUpdate
-	102, // 72: outrider.v1.Frame.undo_update:type_name -> outrider.v1.UndoUpdate
-	7,   // 73: outrider.v1.Timeline.origin:type_name -> outrider.v1.Term
-	8,   // 74: outrider.v1.Receipt.timeline:type_name -> outrider.v1.Timeline
-	10,  // 75: outrider.v1.Locator.segment:type_name -> outrider.v1.SegmentId
-	14,  // 76: outrider.v1.Run.tls:type_name -> outrider.v1.Tls
-	13,  // 77: outrider.v1.Own.run:type_name -> outrider.v1.Run
-	16,  // 78: outrider.v1.Own.config:type_name -> outrider.v1.Config
-	18,  // 79: outrider.v1.Config.source:type_name -> outrider.v1.Source
-	17,  // 80: outrider.v1.Config.times:type_name -> outrider.v1.Times
-	13,  // 81: outrider.v1.Join.run:type_name -> outrider.v1.Run
-	21,  // 82: outrider.v1.Join.worker:type_name -> outrider.v1.WorkerRole
-	22,  // 83: outrider.v1.Join.trainer:type_name -> outrider.v1.TrainerRole
-	12,  // 84: outrider.v1.Join.endpoint:type_name -> outrider.v1.Endpoint
-	7,   // 85: outrider.v1.Join.known_term:type_name -> outrider.v1.Term
-	23,  // 86: outrider.v1.Join.inventory:type_name -> outrider.v1.Inventory
-	8,   // 87: outrider.v1.WorkerRole.confirmed_timeline:type_name -> outrider.v1.Timeline
-	74,  // 88: outrider.v1.TrainerRole.log:type_name -> outrider.v1.Entry
-	24,  // 89: outrider.v1.Inventory.held:type_name -> outrider.v1.Held
-	9,   // 90: outrider.v1.Held.receipt:type_name -> outrider.v1.Receipt
-	47,  // 91: outrider.v1.Held.outcome:type_name -> outrider.v1.Outcome
-	7,   // 92: outrider.v1.Joined.term:type_name -> outrider.v1.Term
-	8,   // 93: outrider.v1.Joined.timeline:type_name -> outrider.v1.Timeline
-	12,  // 94: outrider.v1.Joined.table:type_name -> outrider.v1.Endpoint
-	10,  // 95: outrider.v1.Joined.table_segment:type_name -> outrider.v1.SegmentId
-	9,   // 96: outrider.v1.Joined.void:type_name -> outrider.v1.Receipt
-	7,   // 97: outrider.v1.NewTerm.term:type_name -> outrider.v1.Term
-	8,   // 98: outrider.v1.NewTimeline.timeline:type_name -> outrider.v1.Timeline
-	1,   // 99: outrider.v1.End.error:type_name -> outrider.v1.Error
-	10,  // 100: outrider.v1.Fetch.segments:type_name -> outrider.v1.SegmentId
-	10,  // 101: outrider.v1.Fetched.segments:type_name -> outrider.v1.SegmentId
-	8,   // 102: outrider.v1.Receipts.timeline:type_name -> outrider.v1.Timeline
-	35,  // 103: outrider.v1.Grant.receipts:type_name -> outrider.v1.Receipts
-	35,  // 104: outrider.v1.Carried.receipts:type_name -> outrider.v1.Receipts
-	35,  // 105: outrider.v1.Credit.receipts:type_name -> outrider.v1.Receipts
-	9,   // 106: outrider.v1.Cancel.receipts:type_name -> outrider.v1.Receipt
-	44,  // 107: outrider.v1.SampleDone.counts:type_name -> outrider.v1.SampleCount
-	9,   // 108: outrider.v1.SampleCount.receipt:type_name -> outrider.v1.Receipt
-	47,  // 109: outrider.v1.Report.outcomes:type_name -> outrider.v1.Outcome
-	46,  // 110: outrider.v1.Report.successes:type_name -> outrider.v1.Successes
-	35,  // 111: outrider.v1.Successes.receipts:type_name -> outrider.v1.Receipts
-	9,   // 112: outrider.v1.Outcome.receipt:type_name -> outrider.v1.Receipt
-	11,  // 113: outrider.v1.Outcome.locator:type_name -> outrider.v1.Locator
-	48,  // 114: outrider.v1.Outcome.summary:type_name -> outrider.v1.Summary
-	1,   // 115: outrider.v1.Reported.errors:type_name -> outrider.v1.Error
-	8,   // 116: outrider.v1.Confirmed.timeline:type_name -> outrider.v1.Timeline
-	59,  // 117: outrider.v1.Take.alone:type_name -> outrider.v1.Alone
-	11,  // 118: outrider.v1.LeasedGroup.locator:type_name -> outrider.v1.Locator
-	48,  // 119: outrider.v1.LeasedGroup.summary:type_name -> outrider.v1.Summary
-	61,  // 120: outrider.v1.Lease.groups:type_name -> outrider.v1.LeasedGroup
-	12,  // 121: outrider.v1.Lease.endpoints:type_name -> outrider.v1.Endpoint
-	11,  // 122: outrider.v1.Shard.locators:type_name -> outrider.v1.Locator
-	63,  // 123: outrider.v1.Publish.shards:type_name -> outrider.v1.Shard
-	103, // 124: outrider.v1.Publish.roles:type_name -> outrider.v1.Publish.RolesEntry
-	8,   // 125: outrider.v1.Publication.timeline:type_name -> outrider.v1.Timeline
-	7,   // 126: outrider.v1.Publication.term:type_name -> outrider.v1.Term
-	63,  // 127: outrider.v1.Publication.shards:type_name -> outrider.v1.Shard
-	104, // 128: outrider.v1.Publication.roles:type_name -> outrider.v1.Publication.RolesEntry
-	12,  // 129: outrider.v1.Publication.endpoints:type_name -> outrider.v1.Endpoint
-	65,  // 130: outrider.v1.Admit.publication:type_name -> outrider.v1.Publication
-	10,  // 131: outrider.v1.Admitted.segments:type_name -> outrider.v1.SegmentId
-	11,  // 132: outrider.v1.Admitted.locators:type_name -> outrider.v1.Locator
-	66,  // 133: outrider.v1.Commit.admit:type_name -> outrider.v1.Admit
-	74,  // 134: outrider.v1.SetBase.log:type_name -> outrider.v1.Entry
-	74,  // 135: outrider.v1.Append.entry:type_name -> outrider.v1.Entry
-	84,  // 136: outrider.v1.Books.reserved:type_name -> outrider.v1.Count
-	84,  // 137: outrider.v1.Books.acknowledged:type_name -> outrider.v1.Count
-	105, // 138: outrider.v1.Books.discarded:type_name -> outrider.v1.Books.DiscardedEntry
-	84,  // 139: outrider.v1.Books.failed:type_name -> outrider.v1.Count
-	84,  // 140: outrider.v1.Books.live:type_name -> outrider.v1.Count
-	106, // 141: outrider.v1.Books.live_groups:type_name -> outrider.v1.Books.LiveGroupsEntry
-	85,  // 142: outrider.v1.Stats.books:type_name -> outrider.v1.Books
-	8,   // 143: outrider.v1.Stats.timeline:type_name -> outrider.v1.Timeline
-	7,   // 144: outrider.v1.Stats.term:type_name -> outrider.v1.Term
-	88,  // 145: outrider.v1.Stats.members:type_name -> outrider.v1.MemberStats
-	87,  // 146: outrider.v1.Stats.step:type_name -> outrider.v1.StepStats
-	86,  // 147: outrider.v1.Closed.stats:type_name -> outrider.v1.Stats
-	98,  // 148: outrider.v1.UpdateState.engines:type_name -> outrider.v1.EngineState
-	84,  // 149: outrider.v1.Books.DiscardedEntry.value:type_name -> outrider.v1.Count
-	0,   // 150: outrider.v1.Owner.Session:input_type -> outrider.v1.Frame
-	0,   // 151: outrider.v1.Owner.Session:output_type -> outrider.v1.Frame
-	151, // [151:152] is the sub-list for method output_type
-	150, // [150:151] is the sub-list for method input_type
-	150, // [150:150] is the sub-list for extension type_name
-	150, // [150:150] is the sub-list for extension extendee
-	0,   // [0:150] is the sub-list for field type_name
+	24,  // 7: outrider.v1.Frame.owned:type_name -> outrider.v1.Owned
+	25,  // 8: outrider.v1.Frame.join:type_name -> outrider.v1.Join
+	30,  // 9: outrider.v1.Frame.joined:type_name -> outrider.v1.Joined
+	31,  // 10: outrider.v1.Frame.leave:type_name -> outrider.v1.Leave
+	32,  // 11: outrider.v1.Frame.locate:type_name -> outrider.v1.Locate
+	33,  // 12: outrider.v1.Frame.located:type_name -> outrider.v1.Located
+	34,  // 13: outrider.v1.Frame.new_term:type_name -> outrider.v1.NewTerm
+	36,  // 14: outrider.v1.Frame.new_timeline:type_name -> outrider.v1.NewTimeline
+	37,  // 15: outrider.v1.Frame.end:type_name -> outrider.v1.End
+	38,  // 16: outrider.v1.Frame.fetch:type_name -> outrider.v1.Fetch
+	39,  // 17: outrider.v1.Frame.fetched:type_name -> outrider.v1.Fetched
+	41,  // 18: outrider.v1.Frame.grant:type_name -> outrider.v1.Grant
+	44,  // 19: outrider.v1.Frame.cancel:type_name -> outrider.v1.Cancel
+	48,  // 20: outrider.v1.Frame.sample_done:type_name -> outrider.v1.SampleDone
+	50,  // 21: outrider.v1.Frame.report:type_name -> outrider.v1.Report
+	54,  // 22: outrider.v1.Frame.reported:type_name -> outrider.v1.Reported
+	55,  // 23: outrider.v1.Frame.confirm:type_name -> outrider.v1.Confirm
+	56,  // 24: outrider.v1.Frame.confirmed:type_name -> outrider.v1.Confirmed
+	57,  // 25: outrider.v1.Frame.drain:type_name -> outrider.v1.Drain
+	58,  // 26: outrider.v1.Frame.release:type_name -> outrider.v1.Release
+	42,  // 27: outrider.v1.Frame.carried:type_name -> outrider.v1.Carried
+	43,  // 28: outrider.v1.Frame.credit:type_name -> outrider.v1.Credit
+	46,  // 29: outrider.v1.Frame.cancel_groups:type_name -> outrider.v1.CancelGroups
+	47,  // 30: outrider.v1.Frame.groups_cancelled:type_name -> outrider.v1.GroupsCancelled
+	45,  // 31: outrider.v1.Frame.set_slots:type_name -> outrider.v1.SetSlots
+	63,  // 32: outrider.v1.Frame.take:type_name -> outrider.v1.Take
+	65,  // 33: outrider.v1.Frame.cancel_take:type_name -> outrider.v1.CancelTake
+	67,  // 34: outrider.v1.Frame.lease:type_name -> outrider.v1.Lease
+	69,  // 35: outrider.v1.Frame.publish:type_name -> outrider.v1.Publish
+	70,  // 36: outrider.v1.Frame.publication:type_name -> outrider.v1.Publication
+	71,  // 37: outrider.v1.Frame.admit:type_name -> outrider.v1.Admit
+	72,  // 38: outrider.v1.Frame.admitted:type_name -> outrider.v1.Admitted
+	74,  // 39: outrider.v1.Frame.commit:type_name -> outrider.v1.Commit
+	75,  // 40: outrider.v1.Frame.rollback:type_name -> outrider.v1.Rollback
+	76,  // 41: outrider.v1.Frame.lease_status:type_name -> outrider.v1.LeaseStatus
+	77,  // 42: outrider.v1.Frame.settled:type_name -> outrider.v1.Settled
+	78,  // 43: outrider.v1.Frame.discard_groups:type_name -> outrider.v1.DiscardGroups
+	73,  // 44: outrider.v1.Frame.next:type_name -> outrider.v1.Next
+	59,  // 45: outrider.v1.Frame.push:type_name -> outrider.v1.Push
+	60,  // 46: outrider.v1.Frame.pushed:type_name -> outrider.v1.Pushed
+	61,  // 47: outrider.v1.Frame.end_stream:type_name -> outrider.v1.EndStream
+	62,  // 48: outrider.v1.Frame.let_go:type_name -> outrider.v1.LetGo
+	19,  // 49: outrider.v1.Frame.pull:type_name -> outrider.v1.Pull
+	20,  // 50: outrider.v1.Frame.pulled:type_name -> outrider.v1.Pulled
+	22,  // 51: outrider.v1.Frame.give_back:type_name -> outrider.v1.GiveBack
+	23,  // 52: outrider.v1.Frame.gave_back:type_name -> outrider.v1.GaveBack
+	80,  // 53: outrider.v1.Frame.set_base:type_name -> outrider.v1.SetBase
+	81,  // 54: outrider.v1.Frame.append:type_name -> outrider.v1.Append
+	82,  // 55: outrider.v1.Frame.committed:type_name -> outrider.v1.Committed
+	35,  // 56: outrider.v1.Frame.restored:type_name -> outrider.v1.Restored
+	83,  // 57: outrider.v1.Frame.get_state:type_name -> outrider.v1.GetState
+	84,  // 58: outrider.v1.Frame.state_bytes:type_name -> outrider.v1.StateBytes
+	85,  // 59: outrider.v1.Frame.saved:type_name -> outrider.v1.Saved
+	86,  // 60: outrider.v1.Frame.rewind:type_name -> outrider.v1.Rewind
+	87,  // 61: outrider.v1.Frame.rewound:type_name -> outrider.v1.Rewound
+	88,  // 62: outrider.v1.Frame.get_stats:type_name -> outrider.v1.GetStats
+	91,  // 63: outrider.v1.Frame.stats:type_name -> outrider.v1.Stats
+	96,  // 64: outrider.v1.Frame.close:type_name -> outrider.v1.Close
+	97,  // 65: outrider.v1.Frame.closed:type_name -> outrider.v1.Closed
+	94,  // 66: outrider.v1.Frame.get_metrics:type_name -> outrider.v1.GetMetrics
+	95,  // 67: outrider.v1.Frame.metrics:type_name -> outrider.v1.Metrics
+	98,  // 68: outrider.v1.Frame.hold:type_name -> outrider.v1.Hold
+	99,  // 69: outrider.v1.Frame.hold_granted:type_name -> outrider.v1.HoldGranted
+	100, // 70: outrider.v1.Frame.await_frontier:type_name -> outrider.v1.AwaitFrontier
+	101, // 71: outrider.v1.Frame.release_hold:type_name -> outrider.v1.ReleaseHold
+	102, // 72: outrider.v1.Frame.begin_update:type_name -> outrider.v1.BeginUpdate
+	104, // 73: outrider.v1.Frame.update_state:type_name -> outrider.v1.UpdateState
+	105, // 74: outrider.v1.Frame.get_update:type_name -> outrider.v1.GetUpdate
+	106, // 75: outrider.v1.Frame.record_update:type_name -> outrider.v1.RecordUpdate
+	107, // 76: outrider.v1.Frame.undo_update:type_name -> outrider.v1.UndoUpdate
+	7,   // 77: outrider.v1.Timeline.origin:type_name -> outrider.v1.Term
+	8,   // 78: outrider.v1.Receipt.timeline:type_name -> outrider.v1.Timeline
+	10,  // 79: outrider.v1.Locator.segment:type_name -> outrider.v1.SegmentId
+	14,  // 80: outrider.v1.Run.tls:type_name -> outrider.v1.Tls
+	13,  // 81: outrider.v1.Own.run:type_name -> outrider.v1.Run
+	16,  // 82: outrider.v1.Own.config:type_name -> outrider.v1.Config
+	18,  // 83: outrider.v1.Config.source:type_name -> outrider.v1.Source
+	17,  // 84: outrider.v1.Config.times:type_name -> outrider.v1.Times
+	21,  // 85: outrider.v1.Pulled.groups:type_name -> outrider.v1.Given
+	13,  // 86: outrider.v1.Join.run:type_name -> outrider.v1.Run
+	26,  // 87: outrider.v1.Join.worker:type_name -> outrider.v1.WorkerRole
+	27,  // 88: outrider.v1.Join.trainer:type_name -> outrider.v1.TrainerRole
+	12,  // 89: outrider.v1.Join.endpoint:type_name -> outrider.v1.Endpoint
+	7,   // 90: outrider.v1.Join.known_term:type_name -> outrider.v1.Term
+	28,  // 91: outrider.v1.Join.inventory:type_name -> outrider.v1.Inventory
+	8,   // 92: outrider.v1.WorkerRole.confirmed_timeline:type_name -> outrider.v1.Timeline
+	79,  // 93: outrider.v1.TrainerRole.log:type_name -> outrider.v1.Entry
+	29,  // 94: outrider.v1.Inventory.held:type_name -> outrider.v1.Held
+	9,   // 95: outrider.v1.Held.receipt:type_name -> outrider.v1.Receipt
+	52,  // 96: outrider.v1.Held.outcome:type_name -> outrider.v1.Outcome
+	7,   // 97: outrider.v1.Joined.term:type_name -> outrider.v1.Term
+	8,   // 98: outrider.v1.Joined.timeline:type_name -> outrider.v1.Timeline
+	12,  // 99: outrider.v1.Joined.table:type_name -> outrider.v1.Endpoint
+	10,  // 100: outrider.v1.Joined.table_segment:type_name -> outrider.v1.SegmentId
+	9,   // 101: outrider.v1.Joined.void:type_name -> outrider.v1.Receipt
+	7,   // 102: outrider.v1.NewTerm.term:type_name -> outrider.v1.Term
+	8,   // 103: outrider.v1.NewTimeline.timeline:type_name -> outrider.v1.Timeline
+	1,   // 104: outrider.v1.End.error:type_name -> outrider.v1.Error
+	10,  // 105: outrider.v1.Fetch.segments:type_name -> outrider.v1.SegmentId
+	10,  // 106: outrider.v1.Fetched.segments:type_name -> outrider.v1.SegmentId
+	8,   // 107: outrider.v1.Receipts.timeline:type_name -> outrider.v1.Timeline
+	40,  // 108: outrider.v1.Grant.receipts:type_name -> outrider.v1.Receipts
+	40,  // 109: outrider.v1.Carried.receipts:type_name -> outrider.v1.Receipts
+	40,  // 110: outrider.v1.Credit.receipts:type_name -> outrider.v1.Receipts
+	9,   // 111: outrider.v1.Cancel.receipts:type_name -> outrider.v1.Receipt
+	49,  // 112: outrider.v1.SampleDone.counts:type_name -> outrider.v1.SampleCount
+	9,   // 113: outrider.v1.SampleCount.receipt:type_name -> outrider.v1.Receipt
+	52,  // 114: outrider.v1.Report.outcomes:type_name -> outrider.v1.Outcome
+	51,  // 115: outrider.v1.Report.successes:type_name -> outrider.v1.Successes
+	40,  // 116: outrider.v1.Successes.receipts:type_name -> outrider.v1.Receipts
+	9,   // 117: outrider.v1.Outcome.receipt:type_name -> outrider.v1.Receipt
+	11,  // 118: outrider.v1.Outcome.locator:type_name -> outrider.v1.Locator
+	53,  // 119: outrider.v1.Outcome.summary:type_name -> outrider.v1.Summary
+	1,   // 120: outrider.v1.Reported.errors:type_name -> outrider.v1.Error
+	8,   // 121: outrider.v1.Confirmed.timeline:type_name -> outrider.v1.Timeline
+	64,  // 122: outrider.v1.Take.alone:type_name -> outrider.v1.Alone
+	11,  // 123: outrider.v1.LeasedGroup.locator:type_name -> outrider.v1.Locator
+	53,  // 124: outrider.v1.LeasedGroup.summary:type_name -> outrider.v1.Summary
+	66,  // 125: outrider.v1.Lease.groups:type_name -> outrider.v1.LeasedGroup
+	12,  // 126: outrider.v1.Lease.endpoints:type_name -> outrider.v1.Endpoint
+	11,  // 127: outrider.v1.Shard.locators:type_name -> outrider.v1.Locator
+	68,  // 128: outrider.v1.Publish.shards:type_name -> outrider.v1.Shard
+	108, // 129: outrider.v1.Publish.roles:type_name -> outrider.v1.Publish.RolesEntry
+	8,   // 130: outrider.v1.Publication.timeline:type_name -> outrider.v1.Timeline
+	7,   // 131: outrider.v1.Publication.term:type_name -> outrider.v1.Term
+	68,  // 132: outrider.v1.Publication.shards:type_name -> outrider.v1.Shard
+	109, // 133: outrider.v1.Publication.roles:type_name -> outrider.v1.Publication.RolesEntry
+	12,  // 134: outrider.v1.Publication.endpoints:type_name -> outrider.v1.Endpoint
+	70,  // 135: outrider.v1.Admit.publication:type_name -> outrider.v1.Publication
+	10,  // 136: outrider.v1.Admitted.segments:type_name -> outrider.v1.SegmentId
+	11,  // 137: outrider.v1.Admitted.locators:type_name -> outrider.v1.Locator
+	71,  // 138: outrider.v1.Commit.admit:type_name -> outrider.v1.Admit
+	79,  // 139: outrider.v1.SetBase.log:type_name -> outrider.v1.Entry
+	79,  // 140: outrider.v1.Append.entry:type_name -> outrider.v1.Entry
+	89,  // 141: outrider.v1.Books.reserved:type_name -> outrider.v1.Count
+	89,  // 142: outrider.v1.Books.acknowledged:type_name -> outrider.v1.Count
+	110, // 143: outrider.v1.Books.discarded:type_name -> outrider.v1.Books.DiscardedEntry
+	89,  // 144: outrider.v1.Books.failed:type_name -> outrider.v1.Count
+	89,  // 145: outrider.v1.Books.live:type_name -> outrider.v1.Count
+	111, // 146: outrider.v1.Books.live_groups:type_name -> outrider.v1.Books.LiveGroupsEntry
+	90,  // 147: outrider.v1.Stats.books:type_name -> outrider.v1.Books
+	8,   // 148: outrider.v1.Stats.timeline:type_name -> outrider.v1.Timeline
+	7,   // 149: outrider.v1.Stats.term:type_name -> outrider.v1.Term
+	93,  // 150: outrider.v1.Stats.members:type_name -> outrider.v1.MemberStats
+	92,  // 151: outrider.v1.Stats.step:type_name -> outrider.v1.StepStats
+	91,  // 152: outrider.v1.Closed.stats:type_name -> outrider.v1.Stats
+	103, // 153: outrider.v1.UpdateState.engines:type_name -> outrider.v1.EngineState
+	89,  // 154: outrider.v1.Books.DiscardedEntry.value:type_name -> outrider.v1.Count
+	0,   // 155: outrider.v1.Owner.Session:input_type -> outrider.v1.Frame
+	0,   // 156: outrider.v1.Owner.Session:output_type -> outrider.v1.Frame
+	156, // [156:157] is the sub-list for method output_type
+	155, // [155:156] is the sub-list for method input_type
+	155, // [155:155] is the sub-list for extension type_name
+	155, // [155:155] is the sub-list for extension extendee
+	0,   // [0:155] is the sub-list for field type_name
 }
 
 func init() { file_outrider_proto_init() }
@@ -8940,6 +9342,10 @@ func file_outrider_proto_init() {
 		(*Frame_Pushed)(nil),
 		(*Frame_EndStream)(nil),
 		(*Frame_LetGo)(nil),
+		(*Frame_Pull)(nil),
+		(*Frame_Pulled)(nil),
+		(*Frame_GiveBack)(nil),
+		(*Frame_GaveBack)(nil),
 		(*Frame_SetBase)(nil),
 		(*Frame_Append)(nil),
 		(*Frame_Committed)(nil),
@@ -8971,7 +9377,7 @@ func file_outrider_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_outrider_proto_rawDesc), len(file_outrider_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   107,
+			NumMessages:   112,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

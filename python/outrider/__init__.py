@@ -5,6 +5,7 @@ A job starts or owns a `Run`; engines attach as `Worker`, trainer ranks as `Trai
 
 from outrider.batch import Batch, Group
 from outrider.config import Limits, Policy
+from outrider.data_source import DataSource, data_source
 from outrider.errors import (
     Closed,
     CohortChanged,
@@ -55,6 +56,7 @@ __all__ = [
     "Count",
     "Damaged",
     "DataError",
+    "DataSource",
     "EndOfRun",
     "Engine",
     "Error",
@@ -92,6 +94,7 @@ __all__ = [
     "Work",
     "Worker",
     "connect",
+    "data_source",
     "keyed",
     "own",
     "start",

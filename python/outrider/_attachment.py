@@ -15,6 +15,7 @@ from outrider import _wire_pb2 as wire
 from outrider._channel import Answer, Channel
 from outrider._segment import Segment
 from outrider._sidecar import Sidecar
+from outrider._supply import Supply
 from outrider.errors import Closed, Error
 
 log = logging.getLogger("outrider")
@@ -37,6 +38,7 @@ class Attachment:
     Attributes:
         channel: For questions to the sidecar.
         on_lost: Called in the reading thread when the sidecar has ended by itself.
+        supply: A framework's own data source, in the owner's process of such a run.
         segments: Segments that this process has mapped, as long as somebody holds them.
     """
 
@@ -49,6 +51,7 @@ class Attachment:
         self._early: dict[int, list[tuple[Any, list[int]]]] = {}
         self._closing = False
         self.on_lost: Callable[[], None] = lambda: None
+        self.supply: Supply | None = None
         self.segments: WeakValueDictionary[tuple[int, int], Segment] = WeakValueDictionary()
         self.sidecar = Sidecar(role)
         self.channel = Channel(self.sidecar.sock, self._on_push, self._on_end)
@@ -89,11 +92,15 @@ class Attachment:
             self.ask(0, leave=wire.Leave()).result()
         self.channel.close()
         self.sidecar.stop()
+        if self.supply is not None:
+            self.supply.stop()
 
     def _on_push(self, frame: Any, fds: list[int]) -> None:
         kind = frame.WhichOneof("body")
         if kind == "log_line":
             log.log(_LEVELS.get(frame.log_line.level.lower(), logging.WARNING), "%s", frame.log_line.message)
+        elif kind in ("pull", "give_back") and self.supply is not None:
+            self.supply.asked(frame, self.channel.reply)
         elif kind == "locate":
             threading.Thread(target=self._answer_locate, args=(frame,), name="outrider-locate", daemon=True).start()
         else:

@@ -6,7 +6,7 @@ from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Map
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class Frame(_message.Message):
-    __slots__ = ["id", "answer", "member", "error", "ready", "hello", "spilled", "log_line", "done", "own", "owned", "join", "joined", "leave", "locate", "located", "new_term", "new_timeline", "end", "fetch", "fetched", "grant", "cancel", "sample_done", "report", "reported", "confirm", "confirmed", "drain", "release", "carried", "credit", "cancel_groups", "groups_cancelled", "set_slots", "take", "cancel_take", "lease", "publish", "publication", "admit", "admitted", "commit", "rollback", "lease_status", "settled", "discard_groups", "next", "push", "pushed", "end_stream", "let_go", "set_base", "append", "committed", "restored", "get_state", "state_bytes", "saved", "rewind", "rewound", "get_stats", "stats", "close", "closed", "get_metrics", "metrics", "hold", "hold_granted", "await_frontier", "release_hold", "begin_update", "update_state", "get_update", "record_update", "undo_update"]
+    __slots__ = ["id", "answer", "member", "error", "ready", "hello", "spilled", "log_line", "done", "own", "owned", "join", "joined", "leave", "locate", "located", "new_term", "new_timeline", "end", "fetch", "fetched", "grant", "cancel", "sample_done", "report", "reported", "confirm", "confirmed", "drain", "release", "carried", "credit", "cancel_groups", "groups_cancelled", "set_slots", "take", "cancel_take", "lease", "publish", "publication", "admit", "admitted", "commit", "rollback", "lease_status", "settled", "discard_groups", "next", "push", "pushed", "end_stream", "let_go", "pull", "pulled", "give_back", "gave_back", "set_base", "append", "committed", "restored", "get_state", "state_bytes", "saved", "rewind", "rewound", "get_stats", "stats", "close", "closed", "get_metrics", "metrics", "hold", "hold_granted", "await_frontier", "release_hold", "begin_update", "update_state", "get_update", "record_update", "undo_update"]
     ID_FIELD_NUMBER: _ClassVar[int]
     ANSWER_FIELD_NUMBER: _ClassVar[int]
     MEMBER_FIELD_NUMBER: _ClassVar[int]
@@ -59,6 +59,10 @@ class Frame(_message.Message):
     PUSHED_FIELD_NUMBER: _ClassVar[int]
     END_STREAM_FIELD_NUMBER: _ClassVar[int]
     LET_GO_FIELD_NUMBER: _ClassVar[int]
+    PULL_FIELD_NUMBER: _ClassVar[int]
+    PULLED_FIELD_NUMBER: _ClassVar[int]
+    GIVE_BACK_FIELD_NUMBER: _ClassVar[int]
+    GAVE_BACK_FIELD_NUMBER: _ClassVar[int]
     SET_BASE_FIELD_NUMBER: _ClassVar[int]
     APPEND_FIELD_NUMBER: _ClassVar[int]
     COMMITTED_FIELD_NUMBER: _ClassVar[int]
@@ -135,6 +139,10 @@ class Frame(_message.Message):
     pushed: Pushed
     end_stream: EndStream
     let_go: LetGo
+    pull: Pull
+    pulled: Pulled
+    give_back: GiveBack
+    gave_back: GaveBack
     set_base: SetBase
     append: Append
     committed: Committed
@@ -159,7 +167,7 @@ class Frame(_message.Message):
     get_update: GetUpdate
     record_update: RecordUpdate
     undo_update: UndoUpdate
-    def __init__(self, id: _Optional[int] = ..., answer: bool = ..., member: _Optional[int] = ..., error: _Optional[_Union[Error, _Mapping]] = ..., ready: _Optional[_Union[Ready, _Mapping]] = ..., hello: _Optional[_Union[Hello, _Mapping]] = ..., spilled: _Optional[_Union[Spilled, _Mapping]] = ..., log_line: _Optional[_Union[LogLine, _Mapping]] = ..., done: _Optional[_Union[Done, _Mapping]] = ..., own: _Optional[_Union[Own, _Mapping]] = ..., owned: _Optional[_Union[Owned, _Mapping]] = ..., join: _Optional[_Union[Join, _Mapping]] = ..., joined: _Optional[_Union[Joined, _Mapping]] = ..., leave: _Optional[_Union[Leave, _Mapping]] = ..., locate: _Optional[_Union[Locate, _Mapping]] = ..., located: _Optional[_Union[Located, _Mapping]] = ..., new_term: _Optional[_Union[NewTerm, _Mapping]] = ..., new_timeline: _Optional[_Union[NewTimeline, _Mapping]] = ..., end: _Optional[_Union[End, _Mapping]] = ..., fetch: _Optional[_Union[Fetch, _Mapping]] = ..., fetched: _Optional[_Union[Fetched, _Mapping]] = ..., grant: _Optional[_Union[Grant, _Mapping]] = ..., cancel: _Optional[_Union[Cancel, _Mapping]] = ..., sample_done: _Optional[_Union[SampleDone, _Mapping]] = ..., report: _Optional[_Union[Report, _Mapping]] = ..., reported: _Optional[_Union[Reported, _Mapping]] = ..., confirm: _Optional[_Union[Confirm, _Mapping]] = ..., confirmed: _Optional[_Union[Confirmed, _Mapping]] = ..., drain: _Optional[_Union[Drain, _Mapping]] = ..., release: _Optional[_Union[Release, _Mapping]] = ..., carried: _Optional[_Union[Carried, _Mapping]] = ..., credit: _Optional[_Union[Credit, _Mapping]] = ..., cancel_groups: _Optional[_Union[CancelGroups, _Mapping]] = ..., groups_cancelled: _Optional[_Union[GroupsCancelled, _Mapping]] = ..., set_slots: _Optional[_Union[SetSlots, _Mapping]] = ..., take: _Optional[_Union[Take, _Mapping]] = ..., cancel_take: _Optional[_Union[CancelTake, _Mapping]] = ..., lease: _Optional[_Union[Lease, _Mapping]] = ..., publish: _Optional[_Union[Publish, _Mapping]] = ..., publication: _Optional[_Union[Publication, _Mapping]] = ..., admit: _Optional[_Union[Admit, _Mapping]] = ..., admitted: _Optional[_Union[Admitted, _Mapping]] = ..., commit: _Optional[_Union[Commit, _Mapping]] = ..., rollback: _Optional[_Union[Rollback, _Mapping]] = ..., lease_status: _Optional[_Union[LeaseStatus, _Mapping]] = ..., settled: _Optional[_Union[Settled, _Mapping]] = ..., discard_groups: _Optional[_Union[DiscardGroups, _Mapping]] = ..., next: _Optional[_Union[Next, _Mapping]] = ..., push: _Optional[_Union[Push, _Mapping]] = ..., pushed: _Optional[_Union[Pushed, _Mapping]] = ..., end_stream: _Optional[_Union[EndStream, _Mapping]] = ..., let_go: _Optional[_Union[LetGo, _Mapping]] = ..., set_base: _Optional[_Union[SetBase, _Mapping]] = ..., append: _Optional[_Union[Append, _Mapping]] = ..., committed: _Optional[_Union[Committed, _Mapping]] = ..., restored: _Optional[_Union[Restored, _Mapping]] = ..., get_state: _Optional[_Union[GetState, _Mapping]] = ..., state_bytes: _Optional[_Union[StateBytes, _Mapping]] = ..., saved: _Optional[_Union[Saved, _Mapping]] = ..., rewind: _Optional[_Union[Rewind, _Mapping]] = ..., rewound: _Optional[_Union[Rewound, _Mapping]] = ..., get_stats: _Optional[_Union[GetStats, _Mapping]] = ..., stats: _Optional[_Union[Stats, _Mapping]] = ..., close: _Optional[_Union[Close, _Mapping]] = ..., closed: _Optional[_Union[Closed, _Mapping]] = ..., get_metrics: _Optional[_Union[GetMetrics, _Mapping]] = ..., metrics: _Optional[_Union[Metrics, _Mapping]] = ..., hold: _Optional[_Union[Hold, _Mapping]] = ..., hold_granted: _Optional[_Union[HoldGranted, _Mapping]] = ..., await_frontier: _Optional[_Union[AwaitFrontier, _Mapping]] = ..., release_hold: _Optional[_Union[ReleaseHold, _Mapping]] = ..., begin_update: _Optional[_Union[BeginUpdate, _Mapping]] = ..., update_state: _Optional[_Union[UpdateState, _Mapping]] = ..., get_update: _Optional[_Union[GetUpdate, _Mapping]] = ..., record_update: _Optional[_Union[RecordUpdate, _Mapping]] = ..., undo_update: _Optional[_Union[UndoUpdate, _Mapping]] = ...) -> None: ...
+    def __init__(self, id: _Optional[int] = ..., answer: bool = ..., member: _Optional[int] = ..., error: _Optional[_Union[Error, _Mapping]] = ..., ready: _Optional[_Union[Ready, _Mapping]] = ..., hello: _Optional[_Union[Hello, _Mapping]] = ..., spilled: _Optional[_Union[Spilled, _Mapping]] = ..., log_line: _Optional[_Union[LogLine, _Mapping]] = ..., done: _Optional[_Union[Done, _Mapping]] = ..., own: _Optional[_Union[Own, _Mapping]] = ..., owned: _Optional[_Union[Owned, _Mapping]] = ..., join: _Optional[_Union[Join, _Mapping]] = ..., joined: _Optional[_Union[Joined, _Mapping]] = ..., leave: _Optional[_Union[Leave, _Mapping]] = ..., locate: _Optional[_Union[Locate, _Mapping]] = ..., located: _Optional[_Union[Located, _Mapping]] = ..., new_term: _Optional[_Union[NewTerm, _Mapping]] = ..., new_timeline: _Optional[_Union[NewTimeline, _Mapping]] = ..., end: _Optional[_Union[End, _Mapping]] = ..., fetch: _Optional[_Union[Fetch, _Mapping]] = ..., fetched: _Optional[_Union[Fetched, _Mapping]] = ..., grant: _Optional[_Union[Grant, _Mapping]] = ..., cancel: _Optional[_Union[Cancel, _Mapping]] = ..., sample_done: _Optional[_Union[SampleDone, _Mapping]] = ..., report: _Optional[_Union[Report, _Mapping]] = ..., reported: _Optional[_Union[Reported, _Mapping]] = ..., confirm: _Optional[_Union[Confirm, _Mapping]] = ..., confirmed: _Optional[_Union[Confirmed, _Mapping]] = ..., drain: _Optional[_Union[Drain, _Mapping]] = ..., release: _Optional[_Union[Release, _Mapping]] = ..., carried: _Optional[_Union[Carried, _Mapping]] = ..., credit: _Optional[_Union[Credit, _Mapping]] = ..., cancel_groups: _Optional[_Union[CancelGroups, _Mapping]] = ..., groups_cancelled: _Optional[_Union[GroupsCancelled, _Mapping]] = ..., set_slots: _Optional[_Union[SetSlots, _Mapping]] = ..., take: _Optional[_Union[Take, _Mapping]] = ..., cancel_take: _Optional[_Union[CancelTake, _Mapping]] = ..., lease: _Optional[_Union[Lease, _Mapping]] = ..., publish: _Optional[_Union[Publish, _Mapping]] = ..., publication: _Optional[_Union[Publication, _Mapping]] = ..., admit: _Optional[_Union[Admit, _Mapping]] = ..., admitted: _Optional[_Union[Admitted, _Mapping]] = ..., commit: _Optional[_Union[Commit, _Mapping]] = ..., rollback: _Optional[_Union[Rollback, _Mapping]] = ..., lease_status: _Optional[_Union[LeaseStatus, _Mapping]] = ..., settled: _Optional[_Union[Settled, _Mapping]] = ..., discard_groups: _Optional[_Union[DiscardGroups, _Mapping]] = ..., next: _Optional[_Union[Next, _Mapping]] = ..., push: _Optional[_Union[Push, _Mapping]] = ..., pushed: _Optional[_Union[Pushed, _Mapping]] = ..., end_stream: _Optional[_Union[EndStream, _Mapping]] = ..., let_go: _Optional[_Union[LetGo, _Mapping]] = ..., pull: _Optional[_Union[Pull, _Mapping]] = ..., pulled: _Optional[_Union[Pulled, _Mapping]] = ..., give_back: _Optional[_Union[GiveBack, _Mapping]] = ..., gave_back: _Optional[_Union[GaveBack, _Mapping]] = ..., set_base: _Optional[_Union[SetBase, _Mapping]] = ..., append: _Optional[_Union[Append, _Mapping]] = ..., committed: _Optional[_Union[Committed, _Mapping]] = ..., restored: _Optional[_Union[Restored, _Mapping]] = ..., get_state: _Optional[_Union[GetState, _Mapping]] = ..., state_bytes: _Optional[_Union[StateBytes, _Mapping]] = ..., saved: _Optional[_Union[Saved, _Mapping]] = ..., rewind: _Optional[_Union[Rewind, _Mapping]] = ..., rewound: _Optional[_Union[Rewound, _Mapping]] = ..., get_stats: _Optional[_Union[GetStats, _Mapping]] = ..., stats: _Optional[_Union[Stats, _Mapping]] = ..., close: _Optional[_Union[Close, _Mapping]] = ..., closed: _Optional[_Union[Closed, _Mapping]] = ..., get_metrics: _Optional[_Union[GetMetrics, _Mapping]] = ..., metrics: _Optional[_Union[Metrics, _Mapping]] = ..., hold: _Optional[_Union[Hold, _Mapping]] = ..., hold_granted: _Optional[_Union[HoldGranted, _Mapping]] = ..., await_frontier: _Optional[_Union[AwaitFrontier, _Mapping]] = ..., release_hold: _Optional[_Union[ReleaseHold, _Mapping]] = ..., begin_update: _Optional[_Union[BeginUpdate, _Mapping]] = ..., update_state: _Optional[_Union[UpdateState, _Mapping]] = ..., get_update: _Optional[_Union[GetUpdate, _Mapping]] = ..., record_update: _Optional[_Union[RecordUpdate, _Mapping]] = ..., undo_update: _Optional[_Union[UndoUpdate, _Mapping]] = ...) -> None: ...
 
 class Error(_message.Message):
     __slots__ = ["kind", "message"]
@@ -396,6 +404,56 @@ class Source(_message.Message):
     identity: bytes
     waiting: int
     def __init__(self, shuffle: bool = ..., seed: _Optional[int] = ..., epochs: _Optional[int] = ..., kind: _Optional[str] = ..., rows: _Optional[int] = ..., identity: _Optional[bytes] = ..., waiting: _Optional[int] = ...) -> None: ...
+
+class Pull(_message.Message):
+    __slots__ = ["groups", "cursor", "forget"]
+    GROUPS_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    FORGET_FIELD_NUMBER: _ClassVar[int]
+    groups: int
+    cursor: bytes
+    forget: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, groups: _Optional[int] = ..., cursor: _Optional[bytes] = ..., forget: _Optional[_Iterable[int]] = ...) -> None: ...
+
+class Pulled(_message.Message):
+    __slots__ = ["groups", "cursor"]
+    GROUPS_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
+    groups: _containers.RepeatedCompositeFieldContainer[Given]
+    cursor: bytes
+    def __init__(self, groups: _Optional[_Iterable[_Union[Given, _Mapping]]] = ..., cursor: _Optional[bytes] = ...) -> None: ...
+
+class Given(_message.Message):
+    __slots__ = ["key", "group", "of", "parents", "digest", "row", "problem"]
+    KEY_FIELD_NUMBER: _ClassVar[int]
+    GROUP_FIELD_NUMBER: _ClassVar[int]
+    OF_FIELD_NUMBER: _ClassVar[int]
+    PARENTS_FIELD_NUMBER: _ClassVar[int]
+    DIGEST_FIELD_NUMBER: _ClassVar[int]
+    ROW_FIELD_NUMBER: _ClassVar[int]
+    PROBLEM_FIELD_NUMBER: _ClassVar[int]
+    key: int
+    group: int
+    of: _containers.RepeatedScalarFieldContainer[int]
+    parents: _containers.RepeatedScalarFieldContainer[int]
+    digest: bytes
+    row: bytes
+    problem: str
+    def __init__(self, key: _Optional[int] = ..., group: _Optional[int] = ..., of: _Optional[_Iterable[int]] = ..., parents: _Optional[_Iterable[int]] = ..., digest: _Optional[bytes] = ..., row: _Optional[bytes] = ..., problem: _Optional[str] = ...) -> None: ...
+
+class GiveBack(_message.Message):
+    __slots__ = ["keys"]
+    KEYS_FIELD_NUMBER: _ClassVar[int]
+    keys: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, keys: _Optional[_Iterable[int]] = ...) -> None: ...
+
+class GaveBack(_message.Message):
+    __slots__ = ["failed", "error"]
+    FAILED_FIELD_NUMBER: _ClassVar[int]
+    ERROR_FIELD_NUMBER: _ClassVar[int]
+    failed: _containers.RepeatedScalarFieldContainer[int]
+    error: str
+    def __init__(self, failed: _Optional[_Iterable[int]] = ..., error: _Optional[str] = ...) -> None: ...
 
 class Owned(_message.Message):
     __slots__ = ["address"]

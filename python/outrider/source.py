@@ -12,6 +12,7 @@ import pyarrow as pa
 from outrider import _wire_pb2 as wire
 from outrider._memory import write_stream
 from outrider.config import count
+from outrider.data_source import DataSource
 from outrider.errors import ConfigError
 from outrider.keyed import Keyed
 from outrider.stream import Stream
@@ -43,7 +44,7 @@ class Table:
         return write_stream(whole.schema, whole.to_batches(), "table")
 
 
-Source: TypeAlias = Table | Keyed | Stream
+Source: TypeAlias = Table | Keyed | Stream | DataSource
 """What `outrider.start` and `outrider.own` take."""
 
 

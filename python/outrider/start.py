@@ -9,7 +9,9 @@ from typing import Any
 from outrider import _ray
 from outrider import _wire_pb2 as wire
 from outrider._attachment import Attachment, attach
+from outrider._supply import Supply
 from outrider.config import Limits, Policy, to_wire
+from outrider.data_source import DataSource
 from outrider.errors import ConfigError
 from outrider.keyed import Keyed
 from outrider.run import Run, Static
@@ -36,7 +38,7 @@ def own(
 
     Args:
         name: Unique among the runs of a Ray namespace.
-        source: From `outrider.table`, `outrider.keyed` or `outrider.stream`.
+        source: From `outrider.table`, `outrider.keyed`, `outrider.stream` or `outrider.data_source`.
         group_size: Samples of each prompt group.
         batch_groups: Groups of each batch. With `batch_samples` or `batch_tokens`: the most that one may have.
         batch_samples: Size of a batch in samples: it has as few groups as reach it.
@@ -82,7 +84,7 @@ def start(
 
     Args:
         name: Unique among the runs of this Ray namespace.
-        source: From `outrider.table`, `outrider.keyed` or `outrider.stream`.
+        source: From `outrider.table`, `outrider.keyed`, `outrider.stream` or `outrider.data_source`.
         group_size: Samples of each prompt group.
         batch_groups: Groups of each batch. With `batch_samples` or `batch_tokens`: the most that one may have.
         batch_samples: Size of a batch in samples: it has as few groups as reach it.
@@ -148,9 +150,9 @@ def configure(
     """
     if not isinstance(name, str) or not name or len(name) > 128 or not name.isprintable() or "/" in name:
         raise ConfigError(f"outrider: name={name!r} cannot name a run; give 1 to 128 printable characters without '/'")
-    if not isinstance(source, (Table, Keyed, Stream)):
+    if not isinstance(source, (Table, Keyed, Stream, DataSource)):
         raise ConfigError(
-            f"outrider: source={type(source).__name__} is no source; give outrider.table(rows), outrider.keyed(length, row) or outrider.stream()"
+            f"outrider: source={type(source).__name__} is no source; give outrider.table(rows), outrider.keyed(length, row), outrider.stream() or outrider.data_source(source)"
         )
     if state is not None and not isinstance(state, (bytes, bytearray, memoryview)):
         raise ConfigError(f"outrider: state={type(state).__name__} is no state; give the bytes of run.state(R)")
@@ -184,6 +186,8 @@ def own_as(
     address: list[str] = []
     attachment: Attachment = attach(run_id, "owner", lambda: address[0])
     try:
+        if isinstance(source, DataSource):
+            attachment.supply = Supply(source)
         fd = source.write()
         try:
             request = wire.Own(

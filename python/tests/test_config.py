@@ -112,7 +112,7 @@ OWNS = [
     ({"name": "a/b"}, "outrider: name='a/b' cannot name a run; give 1 to 128 printable characters without '/'"),
     (
         {"source": [1]},
-        "outrider: source=list is no source; give outrider.table(rows), outrider.keyed(length, row) or outrider.stream()",
+        "outrider: source=list is no source; give outrider.table(rows), outrider.keyed(length, row), outrider.stream() or outrider.data_source(source)",
     ),
     ({"group_size": 0}, "outrider: group_size=0 is out of range; give a whole number, from 1 to 2147483647"),
     (

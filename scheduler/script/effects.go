@@ -128,6 +128,10 @@ func (r *Runner) carry(from *scheduler.Scheduler, e scheduler.Effect) string {
 			text += ": " + r.error(e.Err)
 		}
 		return text
+	case scheduler.Pull:
+		return r.supply(from).pulled(from, e)
+	case scheduler.GiveBack:
+		return r.supply(from).gaveBack(from, e)
 	case scheduler.Log:
 		if e.Level == scheduler.Error {
 			r.broken("%s", r.logged(e))

@@ -69,6 +69,10 @@ func (r *Runner) cmdOwner(a *args) {
 	if a.flag("stream") {
 		c.Source = leases.StreamSource([32]byte{byte(a.number("content", 1))})
 	}
+	if a.flag("pulled") {
+		c.Source = leases.PulledSource([32]byte{byte(a.number("content", 1))})
+	}
+	r.supplied = a.number("len", 100)
 	c.Waiting = a.number("waiting", 0)
 	if name := a.text("state", ""); name != "" {
 		c.State = r.checkpoint(name).state

@@ -48,10 +48,13 @@ type Runner struct {
 	// admitted are the processes that admitted, by admission: those that step when the commit is answered.
 	admitted map[uint64][]*process
 	states   map[string]checkpoint
-	pushes   map[leases.PushID]string // the ids that scripts give them
-	frees    bool                     // hosts have the memory of data back as soon as it is let go
-	quiet    bool                     // effects are carried out and not shown
-	infos    bool                     // logs of level Info are shown
+	pushes   map[leases.PushID]string         // the ids that scripts give them
+	supplies map[*scheduler.Scheduler]*supply // data sources, beside each life of the owner
+	supplied int64                            // groups of a data source
+	givings  uint64
+	frees    bool // hosts have the memory of data back as soon as it is let go
+	quiet    bool // effects are carried out and not shown
+	infos    bool // logs of level Info are shown
 	out      strings.Builder
 }
 
@@ -62,7 +65,7 @@ func New() *Runner {
 		asked: map[scheduler.Ticket]*scheduler.Scheduler{}, commits: map[scheduler.Ticket]uint64{},
 		bySessions: map[leases.Session]*process{}, accounts: map[*scheduler.Scheduler]*account{}, grants: map[granted]leases.Receipt{}, oldest: map[run]int64{},
 		given: map[uint64]scheduler.Lease{}, pubs: map[uint64]scheduler.Publication{}, states: map[string]checkpoint{},
-		admitted: map[uint64][]*process{}, callers: map[scheduler.Ticket]caller{}, holders: map[uint64]*process{}, pushes: map[leases.PushID]string{}, released: map[letGo]bool{}, backs: map[scheduler.Ticket]bool{},
+		admitted: map[uint64][]*process{}, callers: map[scheduler.Ticket]caller{}, holders: map[uint64]*process{}, pushes: map[leases.PushID]string{}, supplies: map[*scheduler.Scheduler]*supply{}, released: map[letGo]bool{}, backs: map[scheduler.Ticket]bool{},
 	}
 }
 
@@ -126,7 +129,7 @@ func init() {
 		"done": (*Runner).cmdDone, "success": (*Runner).cmdTerminal, "retry": (*Runner).cmdTerminal,
 		"failure": (*Runner).cmdTerminal, "discard": (*Runner).cmdTerminal, "report": (*Runner).cmdReport, "confirm": (*Runner).cmdConfirm,
 		"freed": (*Runner).cmdFreed, "slots": (*Runner).cmdSlots, "cancel-groups": (*Runner).cmdCancelGroups, "credit": (*Runner).cmdCredit,
-		"push": (*Runner).cmdPush, "end-stream": (*Runner).cmdEndStream,
+		"push": (*Runner).cmdPush, "end-stream": (*Runner).cmdEndStream, "source": (*Runner).cmdSource,
 		"take": (*Runner).cmdTake, "cancel-take": (*Runner).cmdCancelTake, "publish": (*Runner).cmdPublish,
 		"admit": (*Runner).cmdAdmit, "commit": (*Runner).cmdCommit, "rollback": (*Runner).cmdRollback,
 		"status": (*Runner).cmdStatus, "discard-groups": (*Runner).cmdDiscardGroups, "appended": (*Runner).cmdAppended, "restored": (*Runner).cmdRestored,

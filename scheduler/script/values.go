@@ -148,6 +148,9 @@ func (r *Runner) cmdStats(*args) {
 	if v.WaitsFor != "" {
 		r.say("waits: %s", v.WaitsFor)
 	}
+	if v.Returning+v.RollbackFailed > 0 {
+		r.say("returning %d, rollback failed %d", v.Returning, v.RollbackFailed)
+	}
 	if v.Unowned {
 		r.say("ownership none")
 	}
