@@ -211,5 +211,5 @@ func (s *Scheduler) unreturned() error {
 	if n == 0 {
 		return nil
 	}
-	return fmt.Errorf("%w: %d groups could not go back to the data source: %v; mend it and close again, or close with force: the final state has them, too", leases.ErrSource, n, s.pulls.lastErr)
+	return fmt.Errorf("%w: %d groups could not go back to the data source: %w; mend it and close again, or close with force: the final state has them, too", leases.ErrSource, n, s.pulls.lastErr)
 }
