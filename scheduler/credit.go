@@ -129,6 +129,10 @@ func (s *Scheduler) credit(c *credit, receipts []leases.Receipt, total int64) er
 func (s *Scheduler) serveCredits() {
 	for _, m := range s.workers {
 		for h := m.host; len(h.credits) > 0; {
+			if c := h.given(); c != nil {
+				s.grantCredit(h, c)
+				continue
+			}
 			c := h.turn()
 			if h.written+h.promised+c.more() > s.bytesLimit(h) {
 				if c = s.overdrawn(h); c == nil {
@@ -138,6 +142,17 @@ func (s *Scheduler) serveCredits() {
 			s.grantCredit(h, c)
 		}
 	}
+}
+
+// given is a credit that needs nothing beyond what its executions have: it was given before, and the answer was lost with a
+// connection. Waiting for room it might wait for itself. Nil for none.
+func (h *host) given() *credit {
+	for _, c := range h.credits {
+		if c.more() == 0 {
+			return c
+		}
+	}
+	return nil
 }
 
 // turn is whose turn it is: of the producers that wait, the one whose last credit is longest ago; each producer's own in order.

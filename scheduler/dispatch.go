@@ -34,7 +34,7 @@ func (s *Scheduler) pump() {
 func (s *Scheduler) promote() bool {
 	moved := false
 	for s.waiting.first != nil {
-		if s.ledger.Count(leases.Completed)+s.ledger.Count(leases.Leased) >= s.limits.Completed {
+		if s.ledger.Count(leases.Completed)+s.ledger.Count(leases.Leased) >= s.places() {
 			if s.cfg.Policy.Full != FullEvict || s.buffer.stalest() == nil {
 				break
 			}
@@ -49,6 +49,15 @@ func (s *Scheduler) promote() bool {
 		moved = true
 	}
 	return moved
+}
+
+// places is how many groups the buffer holds. Where a batch waits for certain groups every live one needs a place, also those
+// that no bound kept out: what a former life began, or what began before workers took their slots away.
+func (s *Scheduler) places() int64 {
+	if !s.cfg.Policy.waits() {
+		return s.limits.Completed
+	}
+	return s.limits.Completed + max(0, s.ledger.Live()-s.limits.Retained)
 }
 
 // evict makes room in a full buffer: the exact reservation is settled before its place is free.

@@ -175,9 +175,16 @@ func (s *Scheduler) Terminal(r leases.Receipt, o leases.Outcome) error {
 	return err
 }
 
+// voidUnder reports whether a receipt is of this execution, whose group has gone elsewhere, by the name of an earlier timeline:
+// its worker may not have heard of any later one. Its end is the end all the same.
+func (e *running) voidUnder(r leases.Receipt) bool {
+	r.Timeline = e.receipt.Timeline
+	return e.group == nil && e.receipt == r
+}
+
 func (s *Scheduler) terminal(r leases.Receipt, o leases.Outcome) error {
 	e := s.running.find(r)
-	if e != nil && e.receipt != r {
+	if e != nil && e.receipt != r && !e.voidUnder(r) {
 		e = nil
 	}
 	if s.closing != nil && e != nil && e.group != nil && o.Kind != leases.Discard {

@@ -96,7 +96,7 @@ func (s *Scheduler) verifyBounds(dispatched int64) error {
 	if s.cfg.Unowned {
 		return nil
 	}
-	if full := s.ledger.Count(leases.Completed) + s.ledger.Count(leases.Leased); s.cfg.Limits.Completed > 0 && full > s.cfg.Limits.Completed {
+	if full := s.ledger.Count(leases.Completed) + s.ledger.Count(leases.Leased); s.cfg.Limits.Completed > 0 && !s.cfg.Policy.waits() && full > s.cfg.Limits.Completed {
 		return fmt.Errorf("scheduler: %d groups are COMPLETED or LEASED, completed=%d", full, s.cfg.Limits.Completed)
 	}
 	if s.cfg.Limits.Executing > 0 && dispatched > s.cfg.Limits.Executing {
