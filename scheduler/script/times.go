@@ -47,7 +47,7 @@ func (a *account) credited(e scheduler.Answer) {
 // cancelled remembers when an execution was told to end because of its deadline.
 func (a *account) cancelled(x leases.Receipt) {
 	limit := a.r.deadline()
-	if c, ok := a.charged[runOf(x)]; ok && limit != scheduler.Never && c.overdue == 0 && a.r.now-c.since >= limit {
+	if c, ok := a.charged[runOf(x)]; ok && limit != scheduler.Never && c.waiting == 0 && c.overdue == 0 && a.r.now-c.since >= limit {
 		c.overdue = a.r.now
 		a.charged[runOf(x)] = c
 	}

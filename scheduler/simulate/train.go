@@ -128,9 +128,6 @@ func (j *job) commit(by string) {
 	j.committed = true
 	j.ask("commit "+j.admission()+by, func(_ any, err error) {
 		j.committed = false
-		if errors.Is(err, leases.ErrNotAdmitted) {
-			j.w.failure = fmt.Sprintf("BROKEN: every rank has admitted, and the commit says: %v", err)
-		}
 		if err != nil {
 			j.next = func() { j.giveUp("commit-failed") }
 		}
