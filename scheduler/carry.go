@@ -19,8 +19,8 @@ func (s *Scheduler) carries(rollout int64) map[int64]bool {
 		switch g.State() {
 		case leases.Executing:
 			m := s.running.find(s.ledger.Receipt(g)).m
-			serves := s.serves(m, version, in)
-			if !m.engine() {
+			serves := s.runsOn(m, version, in)
+			if m.weightless() {
 				serves = announced == version && !sending
 			}
 			out[g.ID()] = serves && g.Charged() <= version

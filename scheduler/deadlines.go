@@ -34,6 +34,7 @@ func (s *Scheduler) expire() {
 		e.cancelled, e.overdue, e.since = true, true, s.now
 		e.wait(&s.graces)
 	}
+	s.expireOrphans()
 	for e := s.graces.first; e != nil && s.now >= e.since+t.CancelGrace; e = s.graces.first {
 		e.unclock()
 		s.stick(e)

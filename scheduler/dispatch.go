@@ -210,7 +210,7 @@ func (s *Scheduler) freest(overdraw bool) *member {
 
 // eligible reports whether a worker may get a group: its slots are free, and its weights are the announced ones.
 func (s *Scheduler) eligible(m *member) bool {
-	if m.worker.Slots == 0 || m.draining || m.mostlyStuck() || !s.current(m) {
+	if m.worker.Slots == 0 || m.draining || m.mostlyStuck() || s.crowded(m) || !s.current(m) {
 		return false
 	}
 	// A worker with fewer places than a group has samples runs one group at a time, in waves.

@@ -150,11 +150,18 @@ func (c *Config) derive(slots int64) Limits {
 // relimit derives the limits anew when slots came or went.
 func (s *Scheduler) relimit() {
 	slots := int64(0)
+	places := func(m *member) int64 {
+		if m.worker.Slots == 0 {
+			return 0
+		}
+		return max(int64(m.worker.Slots), int64(s.cfg.GroupSize))
+	}
 	for _, m := range s.workers {
-		if m.worker.Slots > 0 {
-			slots += max(int64(m.worker.Slots), int64(s.cfg.GroupSize))
+		if m.uses == nil {
+			slots += places(m)
 		}
 	}
+	slots += s.resizePools(places)
 	s.limits = s.cfg.derive(slots)
 	if slots > 0 && !s.saidLimits {
 		s.saidLimits = true

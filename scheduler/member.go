@@ -17,6 +17,7 @@ type Member struct {
 	// LookedUp says that the member dialled this owner as the one the name directory has just given it.
 	LookedUp bool
 	Worker   *WorkerRole
+	Engine   *EngineRole
 	Trainer  *TrainerRole
 	// Client is a member that only consumes (a driver).
 	Client bool
@@ -28,6 +29,8 @@ type WorkerRole struct {
 	Slots int
 	// Engine says that it holds serving weights itself, so it must confirm versions.
 	Engine bool
+	// Uses names the engines that its requests go to, when those are members of their own; else empty.
+	Uses string
 	// Confirmed is the version it confirmed last and Timeline that in which it did (as Confirm answered);
 	// a zero timeline means that it never confirmed, which counts as version 0, the initial weights.
 	Confirmed int64

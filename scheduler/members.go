@@ -15,6 +15,8 @@ type member struct {
 	host    *host
 	worker  *WorkerRole
 	trainer *TrainerRole
+	uses    *pool // of a worker whose weights live elsewhere
+	serves  *pool // of an engine that is no worker
 
 	// Worker.
 	charged  int64 // samples of its executions that are not proven over
@@ -38,6 +40,8 @@ type member struct {
 	digest      []byte
 	// suspect is set from the moment that weights were sent to it until it confirms again.
 	suspect bool
+	// quiet is Scheduler.losses when the engine last said that nothing runs there for workers that are gone.
+	quiet uint64
 
 	// Trainer.
 	stateAt int64
@@ -56,7 +60,8 @@ type member struct {
 // free is how many more samples the worker could run; negative when slots were taken away.
 func (m *member) free() int64 { return int64(m.worker.Slots) - m.charged }
 
-func (m *member) engine() bool { return m.worker != nil && m.worker.Engine }
+// engine reports whether it holds serving weights, which it must confirm.
+func (m *member) engine() bool { return m.serves != nil || m.worker != nil && m.worker.Engine }
 
 // host is one machine's share of the byte bound.
 type host struct {
@@ -116,6 +121,9 @@ func (s *Scheduler) Attach(in Member) (Welcome, error) {
 			return Welcome{}, err
 		}
 	}
+	if in.Engine != nil {
+		s.attachEngine(m, in.Engine)
+	}
 	if in.Worker != nil {
 		void = s.attachWorker(m, in.Worker)
 	}
@@ -132,6 +140,10 @@ func (in Member) check() error {
 		return fmt.Errorf("%w: session 0 is nobody; choose a random one", leases.ErrConfig)
 	case in.Worker != nil && in.Worker.Slots < 0:
 		return fmt.Errorf("%w: worker %s has slots=%d; it must have at least 0, which is: no work yet", leases.ErrConfig, in.Name, in.Worker.Slots)
+	case in.Worker != nil && in.Worker.Engine && in.Worker.Uses != "":
+		return fmt.Errorf("%w: worker %s holds its weights itself and uses engine %q; say one of the two", leases.ErrConfig, in.Name, in.Worker.Uses)
+	case in.Engine != nil && (in.Engine.Name == "" || in.Worker != nil):
+		return fmt.Errorf("%w: engine %s must have a name that workers use, and cannot be a worker itself", leases.ErrConfig, in.Name)
 	case in.Trainer != nil && (in.Trainer.Role == "" || in.Trainer.WorldSize < 1 || in.Trainer.Rank < 0 || in.Trainer.Rank >= in.Trainer.WorldSize):
 		return fmt.Errorf("%w: trainer %s is role=%q rank=%d of world_size=%d; ranks are 0 to world_size-1 of a named role", leases.ErrConfig, in.Name, in.Trainer.Role, in.Trainer.Rank, in.Trainer.WorldSize)
 	case in.Trainer != nil && (in.Trainer.StateAt < -1 || in.Trainer.Generation < 0):
@@ -234,6 +246,9 @@ func (s *Scheduler) leave(m *member, reason string) {
 	s.workers = slices.DeleteFunc(s.workers, same)
 	if m.worker != nil {
 		s.loseWork(m)
+	}
+	s.unpool(m)
+	if m.worker != nil || m.serves != nil {
 		s.relimit()
 	}
 	if m.trainer != nil {

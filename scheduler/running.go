@@ -35,6 +35,8 @@ type running struct {
 	overdue   bool // because it was past its deadline
 	// stuck is set when its worker did not, in time: nothing waits for it any more.
 	stuck bool
+	// lost is Scheduler.losses when its worker was lost and its engine may run it still; else 0.
+	lost uint64
 }
 
 // executionID tells executions apart. The number alone does not: two lives of the owner of which neither knew the other's
@@ -104,6 +106,9 @@ func (s *Scheduler) uncharge(e *running, charged int64) {
 	if e.stuck {
 		s.running.stuck -= e.charged - charged
 		e.m.unstick(e.charged - charged)
+	}
+	if e.lost > 0 {
+		e.m.uses.orphans -= e.charged - charged
 	}
 	s.running.samples -= e.charged - charged
 	e.m.charged -= e.charged - charged
@@ -254,7 +259,7 @@ func (s *Scheduler) rules(e *running, r leases.Receipt) leases.Rules {
 		out.Newest = max(announced, s.update.version)
 	}
 	if m := s.members[r.Worker]; m != nil {
-		out.Sent = max(out.Sent, m.confirmed)
+		out.Sent = max(out.Sent, m.confirmedBy())
 	}
 	if e != nil && e.adopted {
 		out.Sent = math.MaxInt64 // what a former life sent

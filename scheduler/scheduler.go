@@ -26,11 +26,14 @@ type Scheduler struct {
 	order   []*member // by attachment
 	workers []*member // the workers among them
 	hosts   map[string]*host
+	pools   map[string]*pool // of engines that are no workers, by name
 	cohort  cohort
 
 	running   runningSet
 	deadlines list[running] // executions that may go on
 	graces    list[running] // executions past their deadline that are to end
+	orphans   list[running] // executions of lost workers that may still run on their engines
+	losses    uint64        // counts lost workers
 	rests     rests
 	live      liveness
 	// lastChance are groups that rest until the next version is announced.
@@ -76,8 +79,8 @@ func New(cfg Config) (*Scheduler, error) {
 		return nil, err
 	}
 	s := &Scheduler{
-		cfg: cfg, term: leases.Term{Session: cfg.Owner}, members: map[leases.Session]*member{}, hosts: map[string]*host{},
-		running: runningSet{list: list[running]{links: byStart}, byID: map[executionID]*running{}}, deadlines: list[running]{links: byClock}, graces: list[running]{links: byClock}, waiting: list[leases.Group]{links: byArrival}, carried: map[uint64][]leases.Timeline{}, finals: map[int64]*final{}, highest: -1, lastChance: map[int64]struct{}{}, cohort: cohort{generation: noGeneration}, buffer: newBuffer(),
+		cfg: cfg, term: leases.Term{Session: cfg.Owner}, members: map[leases.Session]*member{}, hosts: map[string]*host{}, pools: map[string]*pool{},
+		running: runningSet{list: list[running]{links: byStart}, byID: map[executionID]*running{}}, deadlines: list[running]{links: byClock}, graces: list[running]{links: byClock}, orphans: list[running]{links: byClock}, waiting: list[leases.Group]{links: byArrival}, carried: map[uint64][]leases.Timeline{}, finals: map[int64]*final{}, highest: -1, lastChance: map[int64]struct{}{}, cohort: cohort{generation: noGeneration}, buffer: newBuffer(),
 	}
 	s.relimit()
 	if cfg.Recover {

@@ -36,6 +36,8 @@ type Stats struct {
 	// Stuck counts samples that their workers did not end when told to, Resting the groups that wait before they go out
 	// again, because their executions were lost one after the other.
 	Stuck, Resting int64
+	// Orphans counts samples that lost workers ran on engines elsewhere, which may run them still.
+	Orphans int64
 	// Interrupted counts executions lost with their worker or to their deadline, over this life of the owner.
 	Interrupted                                                                             int64
 	StaleOutcomes, Requeued, Evicted, StaleSettled, Rewinds, Overdrawn, Dispatched, Adopted int64
@@ -89,6 +91,9 @@ func (s *Scheduler) Stats() Stats {
 	out.Recovering, out.Closing = s.ledger == nil || !s.granting, s.closing != nil
 	out.ExecutingSamples, out.WaitingTakes, out.Holds = s.running.samples, len(s.takes), len(s.holds)
 	out.Stuck = s.running.stuck
+	for _, p := range s.pools {
+		out.Orphans += p.orphans
+	}
 	out.WaitsFor = s.waitsFor()
 	out.Workers, out.Trainers = len(s.workers), len(s.cohort.ranks)
 	fullest := -1.0
@@ -110,7 +115,7 @@ func (s *Scheduler) Stats() Stats {
 	out.Terminal, out.Completed, out.Leased = s.ledger.Count(leases.Terminal), s.ledger.Count(leases.Completed), s.ledger.Count(leases.Leased)
 	out.Returning, out.RollbackFailed = s.ledger.Count(leases.Returning), s.ledger.Count(leases.RollbackFailed)
 	out.Retained, out.Buffered, out.OpenLeases = s.ledger.Live(), out.Completed+out.Leased, len(s.ledger.OpenLeases())
-	for _, m := range s.workers {
+	for _, m := range s.order {
 		if m.engine() {
 			out.Engines++
 			if !s.current(m) {
@@ -121,25 +126,34 @@ func (s *Scheduler) Stats() Stats {
 	return out
 }
 
-// WorkerStats is one worker's share of a status screen.
-type WorkerStats struct {
+// MemberStats is one worker's or engine's share of a status screen.
+type MemberStats struct {
 	Session leases.Session
 	// Executing counts the samples charged to it, Slots those it may run.
 	Executing, Slots int64
 	// Stuck counts the samples charged to it that it did not end when it was told to.
 	Stuck int64
+	// Orphans counts the samples of lost workers that may still run on the engines of this one's name.
+	Orphans int64
 	// Confirmed is the weight version that it confirmed last; Current says whether it may get work with it.
 	Confirmed int64
 	Current   bool
 }
 
-// WorkerStats returns the attached workers, in the order of their attachment.
-func (s *Scheduler) WorkerStats() []WorkerStats {
-	out := make([]WorkerStats, 0, len(s.workers))
-	for _, m := range s.workers {
-		out = append(out, WorkerStats{
-			Session: m.session, Executing: m.charged, Slots: int64(m.worker.Slots), Stuck: m.stuck, Confirmed: m.confirmed, Current: s.ledger != nil && s.current(m),
-		})
+// MemberStats returns the attached workers and engines, in the order of their attachment.
+func (s *Scheduler) MemberStats() []MemberStats {
+	var out []MemberStats
+	for _, m := range s.order {
+		if m.worker == nil && m.serves == nil {
+			continue
+		}
+		one := MemberStats{Session: m.session, Executing: m.charged, Stuck: m.stuck, Confirmed: m.confirmedBy(), Current: s.ledger != nil && s.current(m)}
+		if m.worker != nil {
+			one.Slots = int64(m.worker.Slots)
+		} else {
+			one.Orphans = m.serves.orphans
+		}
+		out = append(out, one)
 	}
 	return out
 }

@@ -16,6 +16,9 @@ type Times struct {
 	// CancelGrace is how long a worker that was told so may take to end it before the execution is void, its group goes
 	// elsewhere, and its samples count as stuck; 0 means 30 s.
 	CancelGrace time.Duration
+	// OrphanTTL is how long what a lost worker ran counts against the engine that it used, unless that says quiet; 0 means
+	// 10 min.
+	OrphanTTL time.Duration
 	// StartDeadline is how long a worker may be attached without having asked for work or, an engine, without weights
 	// that it may work with, before it is reported and not counted on; 0 means 5 min.
 	StartDeadline time.Duration
@@ -29,6 +32,7 @@ type Times struct {
 const (
 	defaultExecutionDeadline = time.Hour
 	defaultCancelGrace       = 30 * time.Second
+	defaultOrphanTTL         = 10 * time.Minute
 	defaultStartDeadline     = 5 * time.Minute
 	defaultJoinTimeout       = 10 * time.Minute
 	defaultStallWarning      = 30 * time.Second
@@ -45,6 +49,7 @@ func (t *Times) complete() []string {
 	}{
 		{"execution_deadline", &t.ExecutionDeadline, defaultExecutionDeadline, false},
 		{"cancel_grace", &t.CancelGrace, defaultCancelGrace, true},
+		{"orphan_ttl", &t.OrphanTTL, defaultOrphanTTL, true},
 		{"start_deadline", &t.StartDeadline, defaultStartDeadline, false},
 		{"join_timeout", &t.JoinTimeout, defaultJoinTimeout, false},
 		{"stall_warning", &t.StallWarning, defaultStallWarning, false},
@@ -104,6 +109,9 @@ func (s *Scheduler) NextTimer() (time.Duration, bool) {
 	}
 	if e := s.graces.first; e != nil {
 		at(e.since + s.cfg.Times.CancelGrace)
+	}
+	if e := s.orphans.first; e != nil {
+		at(e.since + s.cfg.Times.OrphanTTL)
 	}
 	if t, ok := s.rests.next(); ok {
 		at(t)

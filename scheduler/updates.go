@@ -101,7 +101,7 @@ func (s *Scheduler) startUpdate() {
 	} else {
 		start.Revoked = s.revoke(u.version)
 	}
-	for _, m := range s.workers {
+	for _, m := range s.order {
 		if m.engine() && (!u.announced || !s.current(m)) {
 			start.Engines = append(start.Engines, m.session)
 			m.suspect = true
@@ -166,7 +166,7 @@ func (s *Scheduler) report(u *update) UpdateReport {
 		}
 	}
 	// An engine that came meanwhile and has loaded the version, for example the next life of one that died in the load, counts.
-	for _, m := range s.workers {
+	for _, m := range s.order {
 		if !u.announced && m.engine() && s.confirmed(u, m) && !slices.Contains(u.start.Engines, m.session) {
 			out.Confirmed = append(out.Confirmed, m.session)
 		}
@@ -287,7 +287,7 @@ func (s *Scheduler) anyCurrent(u *update) bool {
 	if !u.announced {
 		return false
 	}
-	for _, m := range s.workers {
+	for _, m := range s.order {
 		if m.engine() && s.current(m) {
 			return true
 		}

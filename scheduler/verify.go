@@ -53,6 +53,9 @@ func (s *Scheduler) Verify() error {
 	if n := s.ledger.Count(leases.Executing); n != int64(live) {
 		return fmt.Errorf("scheduler: %d groups are EXECUTING, %d executions have one", n, live)
 	}
+	if err := s.verifyPools(); err != nil {
+		return err
+	}
 	for _, h := range s.hosts {
 		if h.promised != promised[h] {
 			return fmt.Errorf("scheduler: host %s has promised %d bytes, recounted %d", h.name, h.promised, promised[h])

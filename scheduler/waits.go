@@ -34,13 +34,16 @@ func (s *Scheduler) waitsFor() string {
 		return lack + "the source has no other group at present"
 	}
 	engines, current := 0, 0
-	for _, m := range s.workers {
+	for _, m := range s.order {
 		if m.engine() {
 			engines++
 		}
-		if s.current(m) && !m.draining {
+		if m.worker != nil && s.current(m) && !m.draining {
 			current++
 		}
+	}
+	if why := s.poolsWait(); why != "" {
+		return lack + why
 	}
 	if current == 0 && engines > 0 {
 		announced, _, _, _ := s.ledger.Announced()

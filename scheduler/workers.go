@@ -16,6 +16,11 @@ func (s *Scheduler) attachWorker(m *member, w *WorkerRole) []leases.Receipt {
 	if !known {
 		s.workers = append(s.workers, m)
 		m.since = s.clock
+		if w.Uses != "" {
+			m.uses = s.pool(w.Uses)
+			m.uses.workers = append(m.uses.workers, m)
+		}
+		s.reclaim(m.session)
 	}
 	m.asked = m.asked || w.Slots > 0
 	m.confirmed, m.confirmedIn = w.Confirmed, w.Timeline
@@ -208,13 +213,25 @@ func (s *Scheduler) loseWork(m *member) {
 		}
 	}
 	m.inventory = nil
+	s.losses++
+	orphans := int64(0)
+	if m.uses != nil {
+		orphans = m.uses.orphans
+	}
 	for e := range s.running.all() {
 		if g := e.group; e.m == m {
-			s.end(e)
+			if m.uses != nil && e.charged > 0 {
+				s.orphan(e)
+			} else {
+				s.end(e)
+			}
 			if g != nil {
 				s.interrupt(g)
 			}
 		}
+	}
+	if p := m.uses; p != nil && p.orphans > orphans {
+		s.log(Warn, "work of a lost worker may still run on its engine", "worker", m.session, "name", m.name, "engine", p.name, "samples", p.orphans, "orphan_ttl", s.cfg.Times.OrphanTTL)
 	}
 	// In group order, so that it does not matter how they came.
 	held := slices.Collect(m.holding.all())
@@ -257,13 +274,14 @@ func admittedByAll(lease *leases.Lease) bool {
 }
 
 // current reports whether a worker may run with the weights that it holds: it confirmed exactly the announced
-// version since that was recorded, and none was sent to it since. Workers without weights of their own always may.
+// version since that was recorded, and none was sent to it since; of engines elsewhere that it uses, all of them. A worker
+// for whose work nobody confirms weights always may.
 func (s *Scheduler) current(m *member) bool {
-	if !m.engine() {
+	if m.weightless() {
 		return true
 	}
 	announced, _, in, _ := s.ledger.Announced()
-	return s.serves(m, announced, in)
+	return s.runsOn(m, announced, in)
 }
 
 // serves is current for an announced version that was recorded in a timeline.

@@ -58,6 +58,7 @@ func schedulerConfig(own *wire.Own, table *arrowio.Segment, session uint64) (sch
 	times := c.GetTimes()
 	config.Times = scheduler.Times{
 		ExecutionDeadline: span(times.GetExecutionDeadline()), CancelGrace: span(times.GetCancelGrace()), StartDeadline: span(times.GetStartDeadline()),
+		OrphanTTL:   span(times.GetOrphanTtl()),
 		JoinTimeout: span(times.GetJoinTimeout()), StallWarning: span(times.GetStallWarning()),
 	}
 	if len(own.GetState()) > 0 {

@@ -49,6 +49,7 @@ func (c runCollector) Collect(out chan<- prometheus.Metric) {
 	put(prometheus.GaugeValue, "replay_groups", "Groups below the cursor that are back in the source.", float64(s.GetReplay()))
 	put(prometheus.GaugeValue, "resting_groups", "Groups that wait before they go out again, because their executions were lost one after the other.", float64(s.GetResting()))
 	put(prometheus.GaugeValue, "stuck_samples", "Samples that their workers did not end when they were told to.", float64(s.GetStuck()))
+	put(prometheus.GaugeValue, "orphan_samples", "Samples that lost workers ran on engines elsewhere, which may run them still.", float64(s.GetOrphans()))
 	put(prometheus.GaugeValue, "waiting_for_bytes", "Producers that wait until their host has room.", float64(s.GetWaitingForBytes()))
 	put(prometheus.CounterValue, "overdrawn_total", "Groups that went beyond the byte bound because somebody waited for them, in this life of the owner.", float64(s.GetOverdrawn()))
 	put(prometheus.CounterValue, "interrupted_executions_total", "Executions lost with their worker or to their deadline, in this life of the owner.", float64(s.GetInterrupted()))

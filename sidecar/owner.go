@@ -254,10 +254,10 @@ func (o *owner) member(join *wire.Join) scheduler.Member {
 		Session: leases.Session(join.GetSession()), Host: join.GetEndpoint().GetHost(), Name: join.GetName(), Memory: int64(join.GetEndpoint().GetMemory()),
 		KnownTerm: toTerm(join.GetKnownTerm()), LookedUp: join.GetLookedUp(),
 	}
-	switch worker, trainer := join.GetWorker(), join.GetTrainer(); {
+	switch worker, trainer, engine := join.GetWorker(), join.GetTrainer(), join.GetEngine(); {
 	case worker != nil:
 		m.Worker = &scheduler.WorkerRole{
-			Slots: int(worker.GetSlots()), Engine: worker.GetEngine(), Confirmed: worker.GetConfirmedVersion(), Timeline: toTimeline(worker.GetConfirmedTimeline()),
+			Slots: int(worker.GetSlots()), Engine: worker.GetEngine(), Uses: worker.GetUses(), Confirmed: worker.GetConfirmedVersion(), Timeline: toTimeline(worker.GetConfirmedTimeline()),
 		}
 		for _, held := range join.GetInventory().GetHeld() {
 			entry := scheduler.Held{Receipt: toReceipt(held.GetReceipt()), Version: held.GetVersion(), Done: int(held.GetDone())}
@@ -275,6 +275,8 @@ func (o *owner) member(join *wire.Join) scheduler.Member {
 		for _, entry := range trainer.GetLog() {
 			m.Trainer.Log = append(m.Trainer.Log, scheduler.Entry{Index: entry.GetIndex(), Bytes: entry.GetData()})
 		}
+	case engine != nil:
+		m.Engine = &scheduler.EngineRole{Name: engine.GetName(), Confirmed: engine.GetConfirmedVersion(), Timeline: toTimeline(engine.GetConfirmedTimeline())}
 	default:
 		m.Client = true
 	}
@@ -287,6 +289,8 @@ func roleOf(join *wire.Join) string {
 		return "worker"
 	case join.GetTrainer() != nil:
 		return join.GetTrainer().GetRole()
+	case join.GetEngine() != nil:
+		return "engine"
 	default:
 		return "client"
 	}

@@ -52,6 +52,9 @@ func (o *owner) event(a *attached, frame *wire.Frame) {
 	case *wire.Frame_CancelGroups:
 		asked, err := s.CancelGroups(body.CancelGroups.GetGroups(), body.CancelGroups.GetReason())
 		reply(&wire.Frame{Body: &wire.Frame_GroupsCancelled{GroupsCancelled: &wire.GroupsCancelled{Asked: int64(asked)}}}, err)
+	case *wire.Frame_Quiet:
+		samples, err := s.Quiet(a.session)
+		reply(&wire.Frame{Body: &wire.Frame_Quieted{Quieted: &wire.Quieted{Samples: samples}}}, err)
 	case *wire.Frame_Drain:
 		reply(nil, s.Drain(a.session))
 	case *wire.Frame_Push:

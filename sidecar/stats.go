@@ -21,7 +21,7 @@ func (o *owner) stats() *wire.Stats {
 		Completed: s.Buffered, CompletedLimit: s.Limits.Completed, Bytes: s.Bytes, BytesLimit: s.Limits.Bytes,
 		Holds: int64(s.Holds), Workers: int64(s.Workers), Trainers: int64(s.Trainers), Requeued: s.Requeued, StaleOutcomes: s.StaleOutcomes, Evicted: s.Evicted,
 		StalenessMax: s.StalenessMax, Rewinds: s.Rewinds, ResidentBytes: residentBytes(), Ownership: "leases",
-		Unconfirmed: int64(s.Unconfirmed), Recovering: s.Recovering, Cursor: s.Cursor, Replay: s.Replay, Stuck: s.Stuck, Resting: s.Resting, Interrupted: s.Interrupted, WaitsFor: s.WaitsFor, Members: o.memberStats(),
+		Unconfirmed: int64(s.Unconfirmed), Recovering: s.Recovering, Cursor: s.Cursor, Replay: s.Replay, Stuck: s.Stuck, Orphans: s.Orphans, Resting: s.Resting, Interrupted: s.Interrupted, WaitsFor: s.WaitsFor, Members: o.memberStats(),
 		WaitingForBytes: int64(s.WaitingCredits), Overdrawn: s.Overdrawn,
 		SampledTokens: trim(s.SampledTokens[:]), TrainedTokens: trim(s.TrainedTokens[:]), StaleRequeues: trim(s.StaleRequeues[:]),
 	}
@@ -83,15 +83,15 @@ func residentBytes() int64 {
 
 // memberStats lists everybody attached, by session.
 func (o *owner) memberStats() []*wire.MemberStats {
-	workers := map[leases.Session]scheduler.WorkerStats{}
-	for _, w := range o.scheduler.WorkerStats() {
-		workers[w.Session] = w
+	known := map[leases.Session]scheduler.MemberStats{}
+	for _, w := range o.scheduler.MemberStats() {
+		known[w.Session] = w
 	}
 	out := make([]*wire.MemberStats, 0, len(o.attached))
 	for session, a := range o.attached {
-		w := workers[session]
+		w := known[session]
 		out = append(out, &wire.MemberStats{
-			Name: a.join.GetName(), Role: roleOf(a.join), Session: uint64(session), Executing: w.Executing, Slots: w.Slots, ConfirmedVersion: w.Confirmed, Confirmed: w.Current, Stuck: w.Stuck,
+			Name: a.join.GetName(), Role: roleOf(a.join), Session: uint64(session), Executing: w.Executing, Slots: w.Slots, ConfirmedVersion: w.Confirmed, Confirmed: w.Current, Stuck: w.Stuck, Orphans: w.Orphans,
 		})
 	}
 	slices.SortFunc(out, func(a, b *wire.MemberStats) int { return cmp.Compare(a.GetSession(), b.GetSession()) })

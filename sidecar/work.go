@@ -145,9 +145,13 @@ func (m *member) dropVoid(receipts []*wire.Receipt) {
 // confirm tells the owner which version this engine serves and remembers it for the owner's next life.
 func (m *member) confirm(frame *wire.Frame, confirm *wire.Confirm) {
 	m.ask(&wire.Frame{Body: &wire.Frame_Confirm{Confirm: confirm}}, func(answer *wire.Frame) {
-		if answer.GetError() == nil && m.join.GetWorker() != nil {
-			m.join.Worker.ConfirmedVersion = confirm.GetVersion()
-			m.join.Worker.ConfirmedTimeline = answer.GetConfirmed().GetTimeline()
+		if answer.GetError() == nil {
+			switch version, timeline := confirm.GetVersion(), answer.GetConfirmed().GetTimeline(); {
+			case m.join.GetWorker() != nil:
+				m.join.Worker.ConfirmedVersion, m.join.Worker.ConfirmedTimeline = version, timeline
+			case m.join.GetEngine() != nil:
+				m.join.Engine.ConfirmedVersion, m.join.Engine.ConfirmedTimeline = version, timeline
+			}
 		}
 		m.p.relay(frame, answer)
 	})

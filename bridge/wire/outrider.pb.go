@@ -71,6 +71,8 @@ type Frame struct {
 	//	*Frame_CancelGroups
 	//	*Frame_GroupsCancelled
 	//	*Frame_SetSlots
+	//	*Frame_Quiet
+	//	*Frame_Quieted
 	//	*Frame_Take
 	//	*Frame_CancelTake
 	//	*Frame_Lease
@@ -460,6 +462,24 @@ func (x *Frame) GetSetSlots() *SetSlots {
 	if x != nil {
 		if x, ok := x.Body.(*Frame_SetSlots); ok {
 			return x.SetSlots
+		}
+	}
+	return nil
+}
+
+func (x *Frame) GetQuiet() *Quiet {
+	if x != nil {
+		if x, ok := x.Body.(*Frame_Quiet); ok {
+			return x.Quiet
+		}
+	}
+	return nil
+}
+
+func (x *Frame) GetQuieted() *Quieted {
+	if x != nil {
+		if x, ok := x.Body.(*Frame_Quieted); ok {
+			return x.Quieted
 		}
 	}
 	return nil
@@ -1001,6 +1021,14 @@ type Frame_SetSlots struct {
 	SetSlots *SetSlots `protobuf:"bytes,132,opt,name=set_slots,json=setSlots,proto3,oneof"`
 }
 
+type Frame_Quiet struct {
+	Quiet *Quiet `protobuf:"bytes,220,opt,name=quiet,proto3,oneof"`
+}
+
+type Frame_Quieted struct {
+	Quieted *Quieted `protobuf:"bytes,221,opt,name=quieted,proto3,oneof"`
+}
+
 type Frame_Take struct {
 	// leases
 	Take *Take `protobuf:"bytes,60,opt,name=take,proto3,oneof"`
@@ -1248,6 +1276,10 @@ func (*Frame_CancelGroups) isFrame_Body() {}
 func (*Frame_GroupsCancelled) isFrame_Body() {}
 
 func (*Frame_SetSlots) isFrame_Body() {}
+
+func (*Frame_Quiet) isFrame_Body() {}
+
+func (*Frame_Quieted) isFrame_Body() {}
 
 func (*Frame_Take) isFrame_Body() {}
 
@@ -2509,6 +2541,7 @@ type Times struct {
 	StartDeadline     int64                  `protobuf:"varint,3,opt,name=start_deadline,json=startDeadline,proto3" json:"start_deadline,omitempty"`
 	JoinTimeout       int64                  `protobuf:"varint,4,opt,name=join_timeout,json=joinTimeout,proto3" json:"join_timeout,omitempty"`
 	StallWarning      int64                  `protobuf:"varint,5,opt,name=stall_warning,json=stallWarning,proto3" json:"stall_warning,omitempty"`
+	OrphanTtl         int64                  `protobuf:"varint,224,opt,name=orphan_ttl,json=orphanTtl,proto3" json:"orphan_ttl,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
 }
@@ -2574,6 +2607,13 @@ func (x *Times) GetJoinTimeout() int64 {
 func (x *Times) GetStallWarning() int64 {
 	if x != nil {
 		return x.StallWarning
+	}
+	return 0
+}
+
+func (x *Times) GetOrphanTtl() int64 {
+	if x != nil {
+		return x.OrphanTtl
 	}
 	return 0
 }
@@ -3027,9 +3067,10 @@ type Join struct {
 	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
 	// Opaque to Go: what the controller needs to reach this member (a pickled actor handle).
 	Handle []byte `protobuf:"bytes,4,opt,name=handle,proto3" json:"handle,omitempty"`
-	// At most one of the two; neither: a client.
+	// At most one of the three; none: a client.
 	Worker  *WorkerRole  `protobuf:"bytes,5,opt,name=worker,proto3" json:"worker,omitempty"`
 	Trainer *TrainerRole `protobuf:"bytes,6,opt,name=trainer,proto3" json:"trainer,omitempty"`
+	Engine  *EngineRole  `protobuf:"bytes,222,opt,name=engine,proto3" json:"engine,omitempty"`
 	// Filled by the member's sidecar on the way to the owner.
 	Session   uint64    `protobuf:"fixed64,20,opt,name=session,proto3" json:"session,omitempty"`
 	Endpoint  *Endpoint `protobuf:"bytes,21,opt,name=endpoint,proto3" json:"endpoint,omitempty"`
@@ -3113,6 +3154,13 @@ func (x *Join) GetTrainer() *TrainerRole {
 	return nil
 }
 
+func (x *Join) GetEngine() *EngineRole {
+	if x != nil {
+		return x.Engine
+	}
+	return nil
+}
+
 func (x *Join) GetSession() uint64 {
 	if x != nil {
 		return x.Session
@@ -3154,6 +3202,7 @@ type WorkerRole struct {
 	Engine            bool                   `protobuf:"varint,2,opt,name=engine,proto3" json:"engine,omitempty"` // holds serving weights itself
 	ConfirmedVersion  int64                  `protobuf:"varint,3,opt,name=confirmed_version,json=confirmedVersion,proto3" json:"confirmed_version,omitempty"`
 	ConfirmedTimeline *Timeline              `protobuf:"bytes,4,opt,name=confirmed_timeline,json=confirmedTimeline,proto3" json:"confirmed_timeline,omitempty"`
+	Uses              string                 `protobuf:"bytes,223,opt,name=uses,proto3" json:"uses,omitempty"` // name of the engines that its requests go to, when those are members of their own
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
 }
@@ -3216,6 +3265,74 @@ func (x *WorkerRole) GetConfirmedTimeline() *Timeline {
 	return nil
 }
 
+func (x *WorkerRole) GetUses() string {
+	if x != nil {
+		return x.Uses
+	}
+	return ""
+}
+
+// A process that holds serving weights and runs no prompt groups itself: workers send it their requests.
+type EngineRole struct {
+	state             protoimpl.MessageState `protogen:"open.v1"`
+	Name              string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"` // what workers say that they use; replicas share one
+	ConfirmedVersion  int64                  `protobuf:"varint,2,opt,name=confirmed_version,json=confirmedVersion,proto3" json:"confirmed_version,omitempty"`
+	ConfirmedTimeline *Timeline              `protobuf:"bytes,3,opt,name=confirmed_timeline,json=confirmedTimeline,proto3" json:"confirmed_timeline,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
+}
+
+func (x *EngineRole) Reset() {
+	*x = EngineRole{}
+	mi := &file_outrider_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EngineRole) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EngineRole) ProtoMessage() {}
+
+func (x *EngineRole) ProtoReflect() protoreflect.Message {
+	mi := &file_outrider_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EngineRole.ProtoReflect.Descriptor instead.
+func (*EngineRole) Descriptor() ([]byte, []int) {
+	return file_outrider_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *EngineRole) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *EngineRole) GetConfirmedVersion() int64 {
+	if x != nil {
+		return x.ConfirmedVersion
+	}
+	return 0
+}
+
+func (x *EngineRole) GetConfirmedTimeline() *Timeline {
+	if x != nil {
+		return x.ConfirmedTimeline
+	}
+	return nil
+}
+
 type TrainerRole struct {
 	state      protoimpl.MessageState `protogen:"open.v1"`
 	Role       string                 `protobuf:"bytes,1,opt,name=role,proto3" json:"role,omitempty"`
@@ -3235,7 +3352,7 @@ type TrainerRole struct {
 
 func (x *TrainerRole) Reset() {
 	*x = TrainerRole{}
-	mi := &file_outrider_proto_msgTypes[27]
+	mi := &file_outrider_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3247,7 +3364,7 @@ func (x *TrainerRole) String() string {
 func (*TrainerRole) ProtoMessage() {}
 
 func (x *TrainerRole) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[27]
+	mi := &file_outrider_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3260,7 +3377,7 @@ func (x *TrainerRole) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TrainerRole.ProtoReflect.Descriptor instead.
 func (*TrainerRole) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{27}
+	return file_outrider_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *TrainerRole) GetRole() string {
@@ -3336,7 +3453,7 @@ type Inventory struct {
 
 func (x *Inventory) Reset() {
 	*x = Inventory{}
-	mi := &file_outrider_proto_msgTypes[28]
+	mi := &file_outrider_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3348,7 +3465,7 @@ func (x *Inventory) String() string {
 func (*Inventory) ProtoMessage() {}
 
 func (x *Inventory) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[28]
+	mi := &file_outrider_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3361,7 +3478,7 @@ func (x *Inventory) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Inventory.ProtoReflect.Descriptor instead.
 func (*Inventory) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{28}
+	return file_outrider_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Inventory) GetHeld() []*Held {
@@ -3383,7 +3500,7 @@ type Held struct {
 
 func (x *Held) Reset() {
 	*x = Held{}
-	mi := &file_outrider_proto_msgTypes[29]
+	mi := &file_outrider_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3395,7 +3512,7 @@ func (x *Held) String() string {
 func (*Held) ProtoMessage() {}
 
 func (x *Held) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[29]
+	mi := &file_outrider_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3408,7 +3525,7 @@ func (x *Held) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Held.ProtoReflect.Descriptor instead.
 func (*Held) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{29}
+	return file_outrider_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Held) GetReceipt() *Receipt {
@@ -3465,7 +3582,7 @@ type Joined struct {
 
 func (x *Joined) Reset() {
 	*x = Joined{}
-	mi := &file_outrider_proto_msgTypes[30]
+	mi := &file_outrider_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3477,7 +3594,7 @@ func (x *Joined) String() string {
 func (*Joined) ProtoMessage() {}
 
 func (x *Joined) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[30]
+	mi := &file_outrider_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3490,7 +3607,7 @@ func (x *Joined) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Joined.ProtoReflect.Descriptor instead.
 func (*Joined) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{30}
+	return file_outrider_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Joined) GetMember() uint32 {
@@ -3599,7 +3716,7 @@ type Leave struct {
 
 func (x *Leave) Reset() {
 	*x = Leave{}
-	mi := &file_outrider_proto_msgTypes[31]
+	mi := &file_outrider_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3611,7 +3728,7 @@ func (x *Leave) String() string {
 func (*Leave) ProtoMessage() {}
 
 func (x *Leave) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[31]
+	mi := &file_outrider_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3624,7 +3741,7 @@ func (x *Leave) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Leave.ProtoReflect.Descriptor instead.
 func (*Leave) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{31}
+	return file_outrider_proto_rawDescGZIP(), []int{32}
 }
 
 // Sidecar to shim: the owner of this run is gone; where is it?
@@ -3637,7 +3754,7 @@ type Locate struct {
 
 func (x *Locate) Reset() {
 	*x = Locate{}
-	mi := &file_outrider_proto_msgTypes[32]
+	mi := &file_outrider_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3649,7 +3766,7 @@ func (x *Locate) String() string {
 func (*Locate) ProtoMessage() {}
 
 func (x *Locate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[32]
+	mi := &file_outrider_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3662,7 +3779,7 @@ func (x *Locate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Locate.ProtoReflect.Descriptor instead.
 func (*Locate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{32}
+	return file_outrider_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Locate) GetRun() string {
@@ -3681,7 +3798,7 @@ type Located struct {
 
 func (x *Located) Reset() {
 	*x = Located{}
-	mi := &file_outrider_proto_msgTypes[33]
+	mi := &file_outrider_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3693,7 +3810,7 @@ func (x *Located) String() string {
 func (*Located) ProtoMessage() {}
 
 func (x *Located) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[33]
+	mi := &file_outrider_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3706,7 +3823,7 @@ func (x *Located) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Located.ProtoReflect.Descriptor instead.
 func (*Located) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{33}
+	return file_outrider_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Located) GetAddress() string {
@@ -3725,7 +3842,7 @@ type NewTerm struct {
 
 func (x *NewTerm) Reset() {
 	*x = NewTerm{}
-	mi := &file_outrider_proto_msgTypes[34]
+	mi := &file_outrider_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3737,7 +3854,7 @@ func (x *NewTerm) String() string {
 func (*NewTerm) ProtoMessage() {}
 
 func (x *NewTerm) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[34]
+	mi := &file_outrider_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3750,7 +3867,7 @@ func (x *NewTerm) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NewTerm.ProtoReflect.Descriptor instead.
 func (*NewTerm) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{34}
+	return file_outrider_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *NewTerm) GetTerm() *Term {
@@ -3772,7 +3889,7 @@ type Restored struct {
 
 func (x *Restored) Reset() {
 	*x = Restored{}
-	mi := &file_outrider_proto_msgTypes[35]
+	mi := &file_outrider_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3784,7 +3901,7 @@ func (x *Restored) String() string {
 func (*Restored) ProtoMessage() {}
 
 func (x *Restored) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[35]
+	mi := &file_outrider_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3797,7 +3914,7 @@ func (x *Restored) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Restored.ProtoReflect.Descriptor instead.
 func (*Restored) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{35}
+	return file_outrider_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Restored) GetRollout() int64 {
@@ -3826,7 +3943,7 @@ type NewTimeline struct {
 
 func (x *NewTimeline) Reset() {
 	*x = NewTimeline{}
-	mi := &file_outrider_proto_msgTypes[36]
+	mi := &file_outrider_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3838,7 +3955,7 @@ func (x *NewTimeline) String() string {
 func (*NewTimeline) ProtoMessage() {}
 
 func (x *NewTimeline) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[36]
+	mi := &file_outrider_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3851,7 +3968,7 @@ func (x *NewTimeline) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NewTimeline.ProtoReflect.Descriptor instead.
 func (*NewTimeline) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{36}
+	return file_outrider_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *NewTimeline) GetTimeline() *Timeline {
@@ -3885,7 +4002,7 @@ type End struct {
 
 func (x *End) Reset() {
 	*x = End{}
-	mi := &file_outrider_proto_msgTypes[37]
+	mi := &file_outrider_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3897,7 +4014,7 @@ func (x *End) String() string {
 func (*End) ProtoMessage() {}
 
 func (x *End) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[37]
+	mi := &file_outrider_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3910,7 +4027,7 @@ func (x *End) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use End.ProtoReflect.Descriptor instead.
 func (*End) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{37}
+	return file_outrider_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *End) GetError() *Error {
@@ -3933,7 +4050,7 @@ type Fetch struct {
 
 func (x *Fetch) Reset() {
 	*x = Fetch{}
-	mi := &file_outrider_proto_msgTypes[38]
+	mi := &file_outrider_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3945,7 +4062,7 @@ func (x *Fetch) String() string {
 func (*Fetch) ProtoMessage() {}
 
 func (x *Fetch) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[38]
+	mi := &file_outrider_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3958,7 +4075,7 @@ func (x *Fetch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fetch.ProtoReflect.Descriptor instead.
 func (*Fetch) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{38}
+	return file_outrider_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Fetch) GetToken() string {
@@ -3992,7 +4109,7 @@ type Fetched struct {
 
 func (x *Fetched) Reset() {
 	*x = Fetched{}
-	mi := &file_outrider_proto_msgTypes[39]
+	mi := &file_outrider_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4004,7 +4121,7 @@ func (x *Fetched) String() string {
 func (*Fetched) ProtoMessage() {}
 
 func (x *Fetched) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[39]
+	mi := &file_outrider_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4017,7 +4134,7 @@ func (x *Fetched) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fetched.ProtoReflect.Descriptor instead.
 func (*Fetched) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{39}
+	return file_outrider_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Fetched) GetSegments() []*SegmentId {
@@ -4041,7 +4158,7 @@ type Receipts struct {
 
 func (x *Receipts) Reset() {
 	*x = Receipts{}
-	mi := &file_outrider_proto_msgTypes[40]
+	mi := &file_outrider_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4053,7 +4170,7 @@ func (x *Receipts) String() string {
 func (*Receipts) ProtoMessage() {}
 
 func (x *Receipts) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[40]
+	mi := &file_outrider_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4066,7 +4183,7 @@ func (x *Receipts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Receipts.ProtoReflect.Descriptor instead.
 func (*Receipts) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{40}
+	return file_outrider_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Receipts) GetTimeline() *Timeline {
@@ -4120,7 +4237,7 @@ type Grant struct {
 
 func (x *Grant) Reset() {
 	*x = Grant{}
-	mi := &file_outrider_proto_msgTypes[41]
+	mi := &file_outrider_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4132,7 +4249,7 @@ func (x *Grant) String() string {
 func (*Grant) ProtoMessage() {}
 
 func (x *Grant) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[41]
+	mi := &file_outrider_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4145,7 +4262,7 @@ func (x *Grant) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Grant.ProtoReflect.Descriptor instead.
 func (*Grant) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{41}
+	return file_outrider_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Grant) GetReceipts() *Receipts {
@@ -4193,7 +4310,7 @@ type Carried struct {
 
 func (x *Carried) Reset() {
 	*x = Carried{}
-	mi := &file_outrider_proto_msgTypes[42]
+	mi := &file_outrider_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4205,7 +4322,7 @@ func (x *Carried) String() string {
 func (*Carried) ProtoMessage() {}
 
 func (x *Carried) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[42]
+	mi := &file_outrider_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4218,7 +4335,7 @@ func (x *Carried) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Carried.ProtoReflect.Descriptor instead.
 func (*Carried) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{42}
+	return file_outrider_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Carried) GetReceipts() *Receipts {
@@ -4240,7 +4357,7 @@ type Credit struct {
 
 func (x *Credit) Reset() {
 	*x = Credit{}
-	mi := &file_outrider_proto_msgTypes[43]
+	mi := &file_outrider_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4252,7 +4369,7 @@ func (x *Credit) String() string {
 func (*Credit) ProtoMessage() {}
 
 func (x *Credit) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[43]
+	mi := &file_outrider_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4265,7 +4382,7 @@ func (x *Credit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Credit.ProtoReflect.Descriptor instead.
 func (*Credit) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{43}
+	return file_outrider_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Credit) GetReceipts() *Receipts {
@@ -4291,7 +4408,7 @@ type Cancel struct {
 
 func (x *Cancel) Reset() {
 	*x = Cancel{}
-	mi := &file_outrider_proto_msgTypes[44]
+	mi := &file_outrider_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4303,7 +4420,7 @@ func (x *Cancel) String() string {
 func (*Cancel) ProtoMessage() {}
 
 func (x *Cancel) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[44]
+	mi := &file_outrider_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4316,7 +4433,7 @@ func (x *Cancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancel.ProtoReflect.Descriptor instead.
 func (*Cancel) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{44}
+	return file_outrider_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Cancel) GetReceipts() []*Receipt {
@@ -4324,6 +4441,87 @@ func (x *Cancel) GetReceipts() []*Receipt {
 		return x.Receipts
 	}
 	return nil
+}
+
+// From an engine: nothing runs there any more for workers that are gone.
+type Quiet struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Quiet) Reset() {
+	*x = Quiet{}
+	mi := &file_outrider_proto_msgTypes[46]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Quiet) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Quiet) ProtoMessage() {}
+
+func (x *Quiet) ProtoReflect() protoreflect.Message {
+	mi := &file_outrider_proto_msgTypes[46]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Quiet.ProtoReflect.Descriptor instead.
+func (*Quiet) Descriptor() ([]byte, []int) {
+	return file_outrider_proto_rawDescGZIP(), []int{46}
+}
+
+type Quieted struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Samples       int64                  `protobuf:"varint,1,opt,name=samples,proto3" json:"samples,omitempty"` // freed by it
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Quieted) Reset() {
+	*x = Quieted{}
+	mi := &file_outrider_proto_msgTypes[47]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Quieted) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Quieted) ProtoMessage() {}
+
+func (x *Quieted) ProtoReflect() protoreflect.Message {
+	mi := &file_outrider_proto_msgTypes[47]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Quieted.ProtoReflect.Descriptor instead.
+func (*Quieted) Descriptor() ([]byte, []int) {
+	return file_outrider_proto_rawDescGZIP(), []int{47}
+}
+
+func (x *Quieted) GetSamples() int64 {
+	if x != nil {
+		return x.Samples
+	}
+	return 0
 }
 
 // How many parent slots this worker runs at once from here on. With 0 no new work is on its way once this is answered.
@@ -4336,7 +4534,7 @@ type SetSlots struct {
 
 func (x *SetSlots) Reset() {
 	*x = SetSlots{}
-	mi := &file_outrider_proto_msgTypes[45]
+	mi := &file_outrider_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4348,7 +4546,7 @@ func (x *SetSlots) String() string {
 func (*SetSlots) ProtoMessage() {}
 
 func (x *SetSlots) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[45]
+	mi := &file_outrider_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4361,7 +4559,7 @@ func (x *SetSlots) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetSlots.ProtoReflect.Descriptor instead.
 func (*SetSlots) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{45}
+	return file_outrider_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *SetSlots) GetSlots() uint32 {
@@ -4382,7 +4580,7 @@ type CancelGroups struct {
 
 func (x *CancelGroups) Reset() {
 	*x = CancelGroups{}
-	mi := &file_outrider_proto_msgTypes[46]
+	mi := &file_outrider_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4394,7 +4592,7 @@ func (x *CancelGroups) String() string {
 func (*CancelGroups) ProtoMessage() {}
 
 func (x *CancelGroups) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[46]
+	mi := &file_outrider_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4407,7 +4605,7 @@ func (x *CancelGroups) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelGroups.ProtoReflect.Descriptor instead.
 func (*CancelGroups) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{46}
+	return file_outrider_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *CancelGroups) GetGroups() []int64 {
@@ -4433,7 +4631,7 @@ type GroupsCancelled struct {
 
 func (x *GroupsCancelled) Reset() {
 	*x = GroupsCancelled{}
-	mi := &file_outrider_proto_msgTypes[47]
+	mi := &file_outrider_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4445,7 +4643,7 @@ func (x *GroupsCancelled) String() string {
 func (*GroupsCancelled) ProtoMessage() {}
 
 func (x *GroupsCancelled) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[47]
+	mi := &file_outrider_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4458,7 +4656,7 @@ func (x *GroupsCancelled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GroupsCancelled.ProtoReflect.Descriptor instead.
 func (*GroupsCancelled) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{47}
+	return file_outrider_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *GroupsCancelled) GetAsked() int64 {
@@ -4477,7 +4675,7 @@ type SampleDone struct {
 
 func (x *SampleDone) Reset() {
 	*x = SampleDone{}
-	mi := &file_outrider_proto_msgTypes[48]
+	mi := &file_outrider_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4489,7 +4687,7 @@ func (x *SampleDone) String() string {
 func (*SampleDone) ProtoMessage() {}
 
 func (x *SampleDone) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[48]
+	mi := &file_outrider_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4502,7 +4700,7 @@ func (x *SampleDone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SampleDone.ProtoReflect.Descriptor instead.
 func (*SampleDone) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{48}
+	return file_outrider_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *SampleDone) GetCounts() []*SampleCount {
@@ -4522,7 +4720,7 @@ type SampleCount struct {
 
 func (x *SampleCount) Reset() {
 	*x = SampleCount{}
-	mi := &file_outrider_proto_msgTypes[49]
+	mi := &file_outrider_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4534,7 +4732,7 @@ func (x *SampleCount) String() string {
 func (*SampleCount) ProtoMessage() {}
 
 func (x *SampleCount) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[49]
+	mi := &file_outrider_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4547,7 +4745,7 @@ func (x *SampleCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SampleCount.ProtoReflect.Descriptor instead.
 func (*SampleCount) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{49}
+	return file_outrider_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *SampleCount) GetReceipt() *Receipt {
@@ -4576,7 +4774,7 @@ type Report struct {
 
 func (x *Report) Reset() {
 	*x = Report{}
-	mi := &file_outrider_proto_msgTypes[50]
+	mi := &file_outrider_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4588,7 +4786,7 @@ func (x *Report) String() string {
 func (*Report) ProtoMessage() {}
 
 func (x *Report) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[50]
+	mi := &file_outrider_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4601,7 +4799,7 @@ func (x *Report) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Report.ProtoReflect.Descriptor instead.
 func (*Report) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{50}
+	return file_outrider_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Report) GetOutcomes() []*Outcome {
@@ -4633,7 +4831,7 @@ type Successes struct {
 
 func (x *Successes) Reset() {
 	*x = Successes{}
-	mi := &file_outrider_proto_msgTypes[51]
+	mi := &file_outrider_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4645,7 +4843,7 @@ func (x *Successes) String() string {
 func (*Successes) ProtoMessage() {}
 
 func (x *Successes) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[51]
+	mi := &file_outrider_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4658,7 +4856,7 @@ func (x *Successes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Successes.ProtoReflect.Descriptor instead.
 func (*Successes) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{51}
+	return file_outrider_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Successes) GetReceipts() *Receipts {
@@ -4712,7 +4910,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_outrider_proto_msgTypes[52]
+	mi := &file_outrider_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4724,7 +4922,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[52]
+	mi := &file_outrider_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4737,7 +4935,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{52}
+	return file_outrider_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *Outcome) GetReceipt() *Receipt {
@@ -4804,7 +5002,7 @@ type Summary struct {
 
 func (x *Summary) Reset() {
 	*x = Summary{}
-	mi := &file_outrider_proto_msgTypes[53]
+	mi := &file_outrider_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4816,7 +5014,7 @@ func (x *Summary) String() string {
 func (*Summary) ProtoMessage() {}
 
 func (x *Summary) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[53]
+	mi := &file_outrider_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4829,7 +5027,7 @@ func (x *Summary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Summary.ProtoReflect.Descriptor instead.
 func (*Summary) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{53}
+	return file_outrider_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Summary) GetParents() []int64 {
@@ -4934,7 +5132,7 @@ type Reported struct {
 
 func (x *Reported) Reset() {
 	*x = Reported{}
-	mi := &file_outrider_proto_msgTypes[54]
+	mi := &file_outrider_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4946,7 +5144,7 @@ func (x *Reported) String() string {
 func (*Reported) ProtoMessage() {}
 
 func (x *Reported) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[54]
+	mi := &file_outrider_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4959,7 +5157,7 @@ func (x *Reported) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reported.ProtoReflect.Descriptor instead.
 func (*Reported) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{54}
+	return file_outrider_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Reported) GetErrors() []*Error {
@@ -4986,7 +5184,7 @@ type Confirm struct {
 
 func (x *Confirm) Reset() {
 	*x = Confirm{}
-	mi := &file_outrider_proto_msgTypes[55]
+	mi := &file_outrider_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4998,7 +5196,7 @@ func (x *Confirm) String() string {
 func (*Confirm) ProtoMessage() {}
 
 func (x *Confirm) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[55]
+	mi := &file_outrider_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5011,7 +5209,7 @@ func (x *Confirm) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Confirm.ProtoReflect.Descriptor instead.
 func (*Confirm) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{55}
+	return file_outrider_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Confirm) GetVersion() int64 {
@@ -5038,7 +5236,7 @@ type Confirmed struct {
 
 func (x *Confirmed) Reset() {
 	*x = Confirmed{}
-	mi := &file_outrider_proto_msgTypes[56]
+	mi := &file_outrider_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5050,7 +5248,7 @@ func (x *Confirmed) String() string {
 func (*Confirmed) ProtoMessage() {}
 
 func (x *Confirmed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[56]
+	mi := &file_outrider_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5063,7 +5261,7 @@ func (x *Confirmed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Confirmed.ProtoReflect.Descriptor instead.
 func (*Confirmed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{56}
+	return file_outrider_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *Confirmed) GetTimeline() *Timeline {
@@ -5081,7 +5279,7 @@ type Drain struct {
 
 func (x *Drain) Reset() {
 	*x = Drain{}
-	mi := &file_outrider_proto_msgTypes[57]
+	mi := &file_outrider_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5093,7 +5291,7 @@ func (x *Drain) String() string {
 func (*Drain) ProtoMessage() {}
 
 func (x *Drain) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[57]
+	mi := &file_outrider_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5106,7 +5304,7 @@ func (x *Drain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drain.ProtoReflect.Descriptor instead.
 func (*Drain) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{57}
+	return file_outrider_proto_rawDescGZIP(), []int{60}
 }
 
 // Owner to holder: nobody needs what these executions made. A segment goes with the last execution that has rows in it.
@@ -5119,7 +5317,7 @@ type Release struct {
 
 func (x *Release) Reset() {
 	*x = Release{}
-	mi := &file_outrider_proto_msgTypes[58]
+	mi := &file_outrider_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5131,7 +5329,7 @@ func (x *Release) String() string {
 func (*Release) ProtoMessage() {}
 
 func (x *Release) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[58]
+	mi := &file_outrider_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5144,7 +5342,7 @@ func (x *Release) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Release.ProtoReflect.Descriptor instead.
 func (*Release) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{58}
+	return file_outrider_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *Release) GetExecutions() []uint64 {
@@ -5167,7 +5365,7 @@ type Push struct {
 
 func (x *Push) Reset() {
 	*x = Push{}
-	mi := &file_outrider_proto_msgTypes[59]
+	mi := &file_outrider_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5179,7 +5377,7 @@ func (x *Push) String() string {
 func (*Push) ProtoMessage() {}
 
 func (x *Push) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[59]
+	mi := &file_outrider_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5192,7 +5390,7 @@ func (x *Push) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Push.ProtoReflect.Descriptor instead.
 func (*Push) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{59}
+	return file_outrider_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *Push) GetIds() [][]byte {
@@ -5234,7 +5432,7 @@ type Pushed struct {
 
 func (x *Pushed) Reset() {
 	*x = Pushed{}
-	mi := &file_outrider_proto_msgTypes[60]
+	mi := &file_outrider_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5246,7 +5444,7 @@ func (x *Pushed) String() string {
 func (*Pushed) ProtoMessage() {}
 
 func (x *Pushed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[60]
+	mi := &file_outrider_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5259,7 +5457,7 @@ func (x *Pushed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pushed.ProtoReflect.Descriptor instead.
 func (*Pushed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{60}
+	return file_outrider_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *Pushed) GetFresh() int64 {
@@ -5284,7 +5482,7 @@ type EndStream struct {
 
 func (x *EndStream) Reset() {
 	*x = EndStream{}
-	mi := &file_outrider_proto_msgTypes[61]
+	mi := &file_outrider_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5296,7 +5494,7 @@ func (x *EndStream) String() string {
 func (*EndStream) ProtoMessage() {}
 
 func (x *EndStream) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[61]
+	mi := &file_outrider_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5309,7 +5507,7 @@ func (x *EndStream) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndStream.ProtoReflect.Descriptor instead.
 func (*EndStream) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{61}
+	return file_outrider_proto_rawDescGZIP(), []int{64}
 }
 
 // Owner to everybody: as Pushed.gone.
@@ -5322,7 +5520,7 @@ type LetGo struct {
 
 func (x *LetGo) Reset() {
 	*x = LetGo{}
-	mi := &file_outrider_proto_msgTypes[62]
+	mi := &file_outrider_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5334,7 +5532,7 @@ func (x *LetGo) String() string {
 func (*LetGo) ProtoMessage() {}
 
 func (x *LetGo) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[62]
+	mi := &file_outrider_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5347,7 +5545,7 @@ func (x *LetGo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LetGo.ProtoReflect.Descriptor instead.
 func (*LetGo) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{62}
+	return file_outrider_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *LetGo) GetGone() [][]byte {
@@ -5368,7 +5566,7 @@ type Take struct {
 
 func (x *Take) Reset() {
 	*x = Take{}
-	mi := &file_outrider_proto_msgTypes[63]
+	mi := &file_outrider_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5380,7 +5578,7 @@ func (x *Take) String() string {
 func (*Take) ProtoMessage() {}
 
 func (x *Take) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[63]
+	mi := &file_outrider_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5393,7 +5591,7 @@ func (x *Take) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Take.ProtoReflect.Descriptor instead.
 func (*Take) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{63}
+	return file_outrider_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *Take) GetRollout() int64 {
@@ -5421,7 +5619,7 @@ type Alone struct {
 
 func (x *Alone) Reset() {
 	*x = Alone{}
-	mi := &file_outrider_proto_msgTypes[64]
+	mi := &file_outrider_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5433,7 +5631,7 @@ func (x *Alone) String() string {
 func (*Alone) ProtoMessage() {}
 
 func (x *Alone) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[64]
+	mi := &file_outrider_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5446,7 +5644,7 @@ func (x *Alone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Alone.ProtoReflect.Descriptor instead.
 func (*Alone) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{64}
+	return file_outrider_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *Alone) GetRole() string {
@@ -5472,7 +5670,7 @@ type CancelTake struct {
 
 func (x *CancelTake) Reset() {
 	*x = CancelTake{}
-	mi := &file_outrider_proto_msgTypes[65]
+	mi := &file_outrider_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5484,7 +5682,7 @@ func (x *CancelTake) String() string {
 func (*CancelTake) ProtoMessage() {}
 
 func (x *CancelTake) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[65]
+	mi := &file_outrider_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5497,7 +5695,7 @@ func (x *CancelTake) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelTake.ProtoReflect.Descriptor instead.
 func (*CancelTake) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{65}
+	return file_outrider_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *CancelTake) GetRollout() int64 {
@@ -5521,7 +5719,7 @@ type LeasedGroup struct {
 
 func (x *LeasedGroup) Reset() {
 	*x = LeasedGroup{}
-	mi := &file_outrider_proto_msgTypes[66]
+	mi := &file_outrider_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5533,7 +5731,7 @@ func (x *LeasedGroup) String() string {
 func (*LeasedGroup) ProtoMessage() {}
 
 func (x *LeasedGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[66]
+	mi := &file_outrider_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5546,7 +5744,7 @@ func (x *LeasedGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeasedGroup.ProtoReflect.Descriptor instead.
 func (*LeasedGroup) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{66}
+	return file_outrider_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *LeasedGroup) GetGroup() int64 {
@@ -5606,7 +5804,7 @@ type Lease struct {
 
 func (x *Lease) Reset() {
 	*x = Lease{}
-	mi := &file_outrider_proto_msgTypes[67]
+	mi := &file_outrider_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5618,7 +5816,7 @@ func (x *Lease) String() string {
 func (*Lease) ProtoMessage() {}
 
 func (x *Lease) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[67]
+	mi := &file_outrider_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5631,7 +5829,7 @@ func (x *Lease) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lease.ProtoReflect.Descriptor instead.
 func (*Lease) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{67}
+	return file_outrider_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *Lease) GetAdmission() uint64 {
@@ -5688,7 +5886,7 @@ type Shard struct {
 
 func (x *Shard) Reset() {
 	*x = Shard{}
-	mi := &file_outrider_proto_msgTypes[68]
+	mi := &file_outrider_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5700,7 +5898,7 @@ func (x *Shard) String() string {
 func (*Shard) ProtoMessage() {}
 
 func (x *Shard) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[68]
+	mi := &file_outrider_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5713,7 +5911,7 @@ func (x *Shard) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Shard.ProtoReflect.Descriptor instead.
 func (*Shard) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{68}
+	return file_outrider_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *Shard) GetLocators() []*Locator {
@@ -5749,7 +5947,7 @@ type Publish struct {
 
 func (x *Publish) Reset() {
 	*x = Publish{}
-	mi := &file_outrider_proto_msgTypes[69]
+	mi := &file_outrider_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5761,7 +5959,7 @@ func (x *Publish) String() string {
 func (*Publish) ProtoMessage() {}
 
 func (x *Publish) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[69]
+	mi := &file_outrider_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5774,7 +5972,7 @@ func (x *Publish) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Publish.ProtoReflect.Descriptor instead.
 func (*Publish) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{69}
+	return file_outrider_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *Publish) GetAdmission() uint64 {
@@ -5823,7 +6021,7 @@ type Publication struct {
 
 func (x *Publication) Reset() {
 	*x = Publication{}
-	mi := &file_outrider_proto_msgTypes[70]
+	mi := &file_outrider_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5835,7 +6033,7 @@ func (x *Publication) String() string {
 func (*Publication) ProtoMessage() {}
 
 func (x *Publication) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[70]
+	mi := &file_outrider_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5848,7 +6046,7 @@ func (x *Publication) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Publication.ProtoReflect.Descriptor instead.
 func (*Publication) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{70}
+	return file_outrider_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *Publication) GetAdmission() uint64 {
@@ -5930,7 +6128,7 @@ type Admit struct {
 
 func (x *Admit) Reset() {
 	*x = Admit{}
-	mi := &file_outrider_proto_msgTypes[71]
+	mi := &file_outrider_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5942,7 +6140,7 @@ func (x *Admit) String() string {
 func (*Admit) ProtoMessage() {}
 
 func (x *Admit) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[71]
+	mi := &file_outrider_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5955,7 +6153,7 @@ func (x *Admit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Admit.ProtoReflect.Descriptor instead.
 func (*Admit) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{71}
+	return file_outrider_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *Admit) GetPublication() *Publication {
@@ -6009,7 +6207,7 @@ type Admitted struct {
 
 func (x *Admitted) Reset() {
 	*x = Admitted{}
-	mi := &file_outrider_proto_msgTypes[72]
+	mi := &file_outrider_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6021,7 +6219,7 @@ func (x *Admitted) String() string {
 func (*Admitted) ProtoMessage() {}
 
 func (x *Admitted) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[72]
+	mi := &file_outrider_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6034,7 +6232,7 @@ func (x *Admitted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Admitted.ProtoReflect.Descriptor instead.
 func (*Admitted) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{72}
+	return file_outrider_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *Admitted) GetSegments() []*SegmentId {
@@ -6090,7 +6288,7 @@ type Next struct {
 
 func (x *Next) Reset() {
 	*x = Next{}
-	mi := &file_outrider_proto_msgTypes[73]
+	mi := &file_outrider_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6102,7 +6300,7 @@ func (x *Next) String() string {
 func (*Next) ProtoMessage() {}
 
 func (x *Next) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[73]
+	mi := &file_outrider_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6115,7 +6313,7 @@ func (x *Next) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Next.ProtoReflect.Descriptor instead.
 func (*Next) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{73}
+	return file_outrider_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *Next) GetRollout() int64 {
@@ -6136,7 +6334,7 @@ type Commit struct {
 
 func (x *Commit) Reset() {
 	*x = Commit{}
-	mi := &file_outrider_proto_msgTypes[74]
+	mi := &file_outrider_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6148,7 +6346,7 @@ func (x *Commit) String() string {
 func (*Commit) ProtoMessage() {}
 
 func (x *Commit) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[74]
+	mi := &file_outrider_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6161,7 +6359,7 @@ func (x *Commit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Commit.ProtoReflect.Descriptor instead.
 func (*Commit) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{74}
+	return file_outrider_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *Commit) GetAdmission() uint64 {
@@ -6188,7 +6386,7 @@ type Rollback struct {
 
 func (x *Rollback) Reset() {
 	*x = Rollback{}
-	mi := &file_outrider_proto_msgTypes[75]
+	mi := &file_outrider_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6200,7 +6398,7 @@ func (x *Rollback) String() string {
 func (*Rollback) ProtoMessage() {}
 
 func (x *Rollback) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[75]
+	mi := &file_outrider_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6213,7 +6411,7 @@ func (x *Rollback) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rollback.ProtoReflect.Descriptor instead.
 func (*Rollback) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{75}
+	return file_outrider_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *Rollback) GetAdmission() uint64 {
@@ -6239,7 +6437,7 @@ type LeaseStatus struct {
 
 func (x *LeaseStatus) Reset() {
 	*x = LeaseStatus{}
-	mi := &file_outrider_proto_msgTypes[76]
+	mi := &file_outrider_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6251,7 +6449,7 @@ func (x *LeaseStatus) String() string {
 func (*LeaseStatus) ProtoMessage() {}
 
 func (x *LeaseStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[76]
+	mi := &file_outrider_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6264,7 +6462,7 @@ func (x *LeaseStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaseStatus.ProtoReflect.Descriptor instead.
 func (*LeaseStatus) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{76}
+	return file_outrider_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *LeaseStatus) GetAdmission() uint64 {
@@ -6286,7 +6484,7 @@ type Settled struct {
 
 func (x *Settled) Reset() {
 	*x = Settled{}
-	mi := &file_outrider_proto_msgTypes[77]
+	mi := &file_outrider_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6298,7 +6496,7 @@ func (x *Settled) String() string {
 func (*Settled) ProtoMessage() {}
 
 func (x *Settled) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[77]
+	mi := &file_outrider_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6311,7 +6509,7 @@ func (x *Settled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Settled.ProtoReflect.Descriptor instead.
 func (*Settled) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{77}
+	return file_outrider_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *Settled) GetAdmission() uint64 {
@@ -6354,7 +6552,7 @@ type DiscardGroups struct {
 
 func (x *DiscardGroups) Reset() {
 	*x = DiscardGroups{}
-	mi := &file_outrider_proto_msgTypes[78]
+	mi := &file_outrider_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6366,7 +6564,7 @@ func (x *DiscardGroups) String() string {
 func (*DiscardGroups) ProtoMessage() {}
 
 func (x *DiscardGroups) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[78]
+	mi := &file_outrider_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6379,7 +6577,7 @@ func (x *DiscardGroups) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiscardGroups.ProtoReflect.Descriptor instead.
 func (*DiscardGroups) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{78}
+	return file_outrider_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *DiscardGroups) GetAdmission() uint64 {
@@ -6420,7 +6618,7 @@ type Entry struct {
 
 func (x *Entry) Reset() {
 	*x = Entry{}
-	mi := &file_outrider_proto_msgTypes[79]
+	mi := &file_outrider_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6432,7 +6630,7 @@ func (x *Entry) String() string {
 func (*Entry) ProtoMessage() {}
 
 func (x *Entry) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[79]
+	mi := &file_outrider_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6445,7 +6643,7 @@ func (x *Entry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Entry.ProtoReflect.Descriptor instead.
 func (*Entry) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{79}
+	return file_outrider_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *Entry) GetIndex() uint64 {
@@ -6474,7 +6672,7 @@ type SetBase struct {
 
 func (x *SetBase) Reset() {
 	*x = SetBase{}
-	mi := &file_outrider_proto_msgTypes[80]
+	mi := &file_outrider_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6486,7 +6684,7 @@ func (x *SetBase) String() string {
 func (*SetBase) ProtoMessage() {}
 
 func (x *SetBase) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[80]
+	mi := &file_outrider_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6499,7 +6697,7 @@ func (x *SetBase) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetBase.ProtoReflect.Descriptor instead.
 func (*SetBase) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{80}
+	return file_outrider_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *SetBase) GetIndex() uint64 {
@@ -6534,7 +6732,7 @@ type Append struct {
 
 func (x *Append) Reset() {
 	*x = Append{}
-	mi := &file_outrider_proto_msgTypes[81]
+	mi := &file_outrider_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6546,7 +6744,7 @@ func (x *Append) String() string {
 func (*Append) ProtoMessage() {}
 
 func (x *Append) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[81]
+	mi := &file_outrider_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6559,7 +6757,7 @@ func (x *Append) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Append.ProtoReflect.Descriptor instead.
 func (*Append) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{81}
+	return file_outrider_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *Append) GetEntry() *Entry {
@@ -6587,7 +6785,7 @@ type Committed struct {
 
 func (x *Committed) Reset() {
 	*x = Committed{}
-	mi := &file_outrider_proto_msgTypes[82]
+	mi := &file_outrider_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6599,7 +6797,7 @@ func (x *Committed) String() string {
 func (*Committed) ProtoMessage() {}
 
 func (x *Committed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[82]
+	mi := &file_outrider_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6612,7 +6810,7 @@ func (x *Committed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Committed.ProtoReflect.Descriptor instead.
 func (*Committed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{82}
+	return file_outrider_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *Committed) GetAdmission() uint64 {
@@ -6638,7 +6836,7 @@ type GetState struct {
 
 func (x *GetState) Reset() {
 	*x = GetState{}
-	mi := &file_outrider_proto_msgTypes[83]
+	mi := &file_outrider_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6650,7 +6848,7 @@ func (x *GetState) String() string {
 func (*GetState) ProtoMessage() {}
 
 func (x *GetState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[83]
+	mi := &file_outrider_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6663,7 +6861,7 @@ func (x *GetState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetState.ProtoReflect.Descriptor instead.
 func (*GetState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{83}
+	return file_outrider_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *GetState) GetRollout() int64 {
@@ -6682,7 +6880,7 @@ type StateBytes struct {
 
 func (x *StateBytes) Reset() {
 	*x = StateBytes{}
-	mi := &file_outrider_proto_msgTypes[84]
+	mi := &file_outrider_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6694,7 +6892,7 @@ func (x *StateBytes) String() string {
 func (*StateBytes) ProtoMessage() {}
 
 func (x *StateBytes) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[84]
+	mi := &file_outrider_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6707,7 +6905,7 @@ func (x *StateBytes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateBytes.ProtoReflect.Descriptor instead.
 func (*StateBytes) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{84}
+	return file_outrider_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *StateBytes) GetState() []byte {
@@ -6726,7 +6924,7 @@ type Saved struct {
 
 func (x *Saved) Reset() {
 	*x = Saved{}
-	mi := &file_outrider_proto_msgTypes[85]
+	mi := &file_outrider_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6738,7 +6936,7 @@ func (x *Saved) String() string {
 func (*Saved) ProtoMessage() {}
 
 func (x *Saved) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[85]
+	mi := &file_outrider_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6751,7 +6949,7 @@ func (x *Saved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Saved.ProtoReflect.Descriptor instead.
 func (*Saved) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{85}
+	return file_outrider_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *Saved) GetRollout() int64 {
@@ -6770,7 +6968,7 @@ type Rewind struct {
 
 func (x *Rewind) Reset() {
 	*x = Rewind{}
-	mi := &file_outrider_proto_msgTypes[86]
+	mi := &file_outrider_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6782,7 +6980,7 @@ func (x *Rewind) String() string {
 func (*Rewind) ProtoMessage() {}
 
 func (x *Rewind) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[86]
+	mi := &file_outrider_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6795,7 +6993,7 @@ func (x *Rewind) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rewind.ProtoReflect.Descriptor instead.
 func (*Rewind) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{86}
+	return file_outrider_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *Rewind) GetRollout() int64 {
@@ -6816,7 +7014,7 @@ type Rewound struct {
 
 func (x *Rewound) Reset() {
 	*x = Rewound{}
-	mi := &file_outrider_proto_msgTypes[87]
+	mi := &file_outrider_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6828,7 +7026,7 @@ func (x *Rewound) String() string {
 func (*Rewound) ProtoMessage() {}
 
 func (x *Rewound) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[87]
+	mi := &file_outrider_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6841,7 +7039,7 @@ func (x *Rewound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rewound.ProtoReflect.Descriptor instead.
 func (*Rewound) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{87}
+	return file_outrider_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *Rewound) GetRollout() int64 {
@@ -6877,7 +7075,7 @@ type GetStats struct {
 
 func (x *GetStats) Reset() {
 	*x = GetStats{}
-	mi := &file_outrider_proto_msgTypes[88]
+	mi := &file_outrider_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6889,7 +7087,7 @@ func (x *GetStats) String() string {
 func (*GetStats) ProtoMessage() {}
 
 func (x *GetStats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[88]
+	mi := &file_outrider_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6902,7 +7100,7 @@ func (x *GetStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStats.ProtoReflect.Descriptor instead.
 func (*GetStats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{88}
+	return file_outrider_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *GetStats) GetReady() bool {
@@ -6930,7 +7128,7 @@ type Count struct {
 
 func (x *Count) Reset() {
 	*x = Count{}
-	mi := &file_outrider_proto_msgTypes[89]
+	mi := &file_outrider_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6942,7 +7140,7 @@ func (x *Count) String() string {
 func (*Count) ProtoMessage() {}
 
 func (x *Count) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[89]
+	mi := &file_outrider_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6955,7 +7153,7 @@ func (x *Count) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Count.ProtoReflect.Descriptor instead.
 func (*Count) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{89}
+	return file_outrider_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *Count) GetGroups() int64 {
@@ -6994,7 +7192,7 @@ type Books struct {
 
 func (x *Books) Reset() {
 	*x = Books{}
-	mi := &file_outrider_proto_msgTypes[90]
+	mi := &file_outrider_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7006,7 +7204,7 @@ func (x *Books) String() string {
 func (*Books) ProtoMessage() {}
 
 func (x *Books) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[90]
+	mi := &file_outrider_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7019,7 +7217,7 @@ func (x *Books) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Books.ProtoReflect.Descriptor instead.
 func (*Books) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{90}
+	return file_outrider_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *Books) GetReserved() *Count {
@@ -7100,6 +7298,7 @@ type Stats struct {
 	Stuck            int64                  `protobuf:"varint,60,opt,name=stuck,proto3" json:"stuck,omitempty"`                                              // samples that their workers did not end when told to
 	Resting          int64                  `protobuf:"varint,61,opt,name=resting,proto3" json:"resting,omitempty"`                                          // groups that wait before they go out again
 	Interrupted      int64                  `protobuf:"varint,62,opt,name=interrupted,proto3" json:"interrupted,omitempty"`                                  // executions lost with their worker or to their deadline
+	Orphans          int64                  `protobuf:"varint,225,opt,name=orphans,proto3" json:"orphans,omitempty"`                                         // samples that lost workers ran on engines elsewhere, which may run them still
 	WaitsFor         string                 `protobuf:"bytes,30,opt,name=waits_for,json=waitsFor,proto3" json:"waits_for,omitempty"`                         // what the first waiting take lacks, when nothing that runs will bring it
 	// Histograms of this life of the owner. Element i counts groups of less than 2^i tokens that are in no element before.
 	SampledTokens []int64 `protobuf:"varint,140,rep,packed,name=sampled_tokens,json=sampledTokens,proto3" json:"sampled_tokens,omitempty"`
@@ -7113,7 +7312,7 @@ type Stats struct {
 
 func (x *Stats) Reset() {
 	*x = Stats{}
-	mi := &file_outrider_proto_msgTypes[91]
+	mi := &file_outrider_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7125,7 +7324,7 @@ func (x *Stats) String() string {
 func (*Stats) ProtoMessage() {}
 
 func (x *Stats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[91]
+	mi := &file_outrider_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7138,7 +7337,7 @@ func (x *Stats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stats.ProtoReflect.Descriptor instead.
 func (*Stats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{91}
+	return file_outrider_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *Stats) GetBooks() *Books {
@@ -7379,6 +7578,13 @@ func (x *Stats) GetInterrupted() int64 {
 	return 0
 }
 
+func (x *Stats) GetOrphans() int64 {
+	if x != nil {
+		return x.Orphans
+	}
+	return 0
+}
+
 func (x *Stats) GetWaitsFor() string {
 	if x != nil {
 		return x.WaitsFor
@@ -7432,7 +7638,7 @@ type StepStats struct {
 
 func (x *StepStats) Reset() {
 	*x = StepStats{}
-	mi := &file_outrider_proto_msgTypes[92]
+	mi := &file_outrider_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7444,7 +7650,7 @@ func (x *StepStats) String() string {
 func (*StepStats) ProtoMessage() {}
 
 func (x *StepStats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[92]
+	mi := &file_outrider_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7457,7 +7663,7 @@ func (x *StepStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepStats.ProtoReflect.Descriptor instead.
 func (*StepStats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{92}
+	return file_outrider_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *StepStats) GetConsumed() int64 {
@@ -7532,14 +7738,15 @@ type MemberStats struct {
 	Slots            int64                  `protobuf:"varint,5,opt,name=slots,proto3" json:"slots,omitempty"`
 	ConfirmedVersion int64                  `protobuf:"varint,6,opt,name=confirmed_version,json=confirmedVersion,proto3" json:"confirmed_version,omitempty"`
 	Confirmed        bool                   `protobuf:"varint,7,opt,name=confirmed,proto3" json:"confirmed,omitempty"`
-	Stuck            int64                  `protobuf:"varint,60,opt,name=stuck,proto3" json:"stuck,omitempty"` // of executing: samples that it did not end when told to
+	Stuck            int64                  `protobuf:"varint,60,opt,name=stuck,proto3" json:"stuck,omitempty"`      // of executing: samples that it did not end when told to
+	Orphans          int64                  `protobuf:"varint,226,opt,name=orphans,proto3" json:"orphans,omitempty"` // of an engine: samples of lost workers that may still run under its name
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
 
 func (x *MemberStats) Reset() {
 	*x = MemberStats{}
-	mi := &file_outrider_proto_msgTypes[93]
+	mi := &file_outrider_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7551,7 +7758,7 @@ func (x *MemberStats) String() string {
 func (*MemberStats) ProtoMessage() {}
 
 func (x *MemberStats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[93]
+	mi := &file_outrider_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7564,7 +7771,7 @@ func (x *MemberStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberStats.ProtoReflect.Descriptor instead.
 func (*MemberStats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{93}
+	return file_outrider_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *MemberStats) GetName() string {
@@ -7623,6 +7830,13 @@ func (x *MemberStats) GetStuck() int64 {
 	return 0
 }
 
+func (x *MemberStats) GetOrphans() int64 {
+	if x != nil {
+		return x.Orphans
+	}
+	return 0
+}
+
 // The run's numbers in the Prometheus text format.
 type GetMetrics struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -7632,7 +7846,7 @@ type GetMetrics struct {
 
 func (x *GetMetrics) Reset() {
 	*x = GetMetrics{}
-	mi := &file_outrider_proto_msgTypes[94]
+	mi := &file_outrider_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7644,7 +7858,7 @@ func (x *GetMetrics) String() string {
 func (*GetMetrics) ProtoMessage() {}
 
 func (x *GetMetrics) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[94]
+	mi := &file_outrider_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7657,7 +7871,7 @@ func (x *GetMetrics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetMetrics.ProtoReflect.Descriptor instead.
 func (*GetMetrics) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{94}
+	return file_outrider_proto_rawDescGZIP(), []int{97}
 }
 
 type Metrics struct {
@@ -7669,7 +7883,7 @@ type Metrics struct {
 
 func (x *Metrics) Reset() {
 	*x = Metrics{}
-	mi := &file_outrider_proto_msgTypes[95]
+	mi := &file_outrider_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7681,7 +7895,7 @@ func (x *Metrics) String() string {
 func (*Metrics) ProtoMessage() {}
 
 func (x *Metrics) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[95]
+	mi := &file_outrider_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7694,7 +7908,7 @@ func (x *Metrics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Metrics.ProtoReflect.Descriptor instead.
 func (*Metrics) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{95}
+	return file_outrider_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *Metrics) GetText() string {
@@ -7713,7 +7927,7 @@ type Close struct {
 
 func (x *Close) Reset() {
 	*x = Close{}
-	mi := &file_outrider_proto_msgTypes[96]
+	mi := &file_outrider_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7725,7 +7939,7 @@ func (x *Close) String() string {
 func (*Close) ProtoMessage() {}
 
 func (x *Close) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[96]
+	mi := &file_outrider_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7738,7 +7952,7 @@ func (x *Close) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Close.ProtoReflect.Descriptor instead.
 func (*Close) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{96}
+	return file_outrider_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *Close) GetForce() bool {
@@ -7758,7 +7972,7 @@ type Closed struct {
 
 func (x *Closed) Reset() {
 	*x = Closed{}
-	mi := &file_outrider_proto_msgTypes[97]
+	mi := &file_outrider_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7770,7 +7984,7 @@ func (x *Closed) String() string {
 func (*Closed) ProtoMessage() {}
 
 func (x *Closed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[97]
+	mi := &file_outrider_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7783,7 +7997,7 @@ func (x *Closed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Closed.ProtoReflect.Descriptor instead.
 func (*Closed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{97}
+	return file_outrider_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *Closed) GetStats() *Stats {
@@ -7809,7 +8023,7 @@ type Hold struct {
 
 func (x *Hold) Reset() {
 	*x = Hold{}
-	mi := &file_outrider_proto_msgTypes[98]
+	mi := &file_outrider_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7821,7 +8035,7 @@ func (x *Hold) String() string {
 func (*Hold) ProtoMessage() {}
 
 func (x *Hold) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[98]
+	mi := &file_outrider_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7834,7 +8048,7 @@ func (x *Hold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hold.ProtoReflect.Descriptor instead.
 func (*Hold) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{98}
+	return file_outrider_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *Hold) GetReason() string {
@@ -7853,7 +8067,7 @@ type HoldGranted struct {
 
 func (x *HoldGranted) Reset() {
 	*x = HoldGranted{}
-	mi := &file_outrider_proto_msgTypes[99]
+	mi := &file_outrider_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7865,7 +8079,7 @@ func (x *HoldGranted) String() string {
 func (*HoldGranted) ProtoMessage() {}
 
 func (x *HoldGranted) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[99]
+	mi := &file_outrider_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7878,7 +8092,7 @@ func (x *HoldGranted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldGranted.ProtoReflect.Descriptor instead.
 func (*HoldGranted) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{99}
+	return file_outrider_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *HoldGranted) GetHold() uint64 {
@@ -7897,7 +8111,7 @@ type AwaitFrontier struct {
 
 func (x *AwaitFrontier) Reset() {
 	*x = AwaitFrontier{}
-	mi := &file_outrider_proto_msgTypes[100]
+	mi := &file_outrider_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7909,7 +8123,7 @@ func (x *AwaitFrontier) String() string {
 func (*AwaitFrontier) ProtoMessage() {}
 
 func (x *AwaitFrontier) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[100]
+	mi := &file_outrider_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7922,7 +8136,7 @@ func (x *AwaitFrontier) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AwaitFrontier.ProtoReflect.Descriptor instead.
 func (*AwaitFrontier) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{100}
+	return file_outrider_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *AwaitFrontier) GetHold() uint64 {
@@ -7941,7 +8155,7 @@ type ReleaseHold struct {
 
 func (x *ReleaseHold) Reset() {
 	*x = ReleaseHold{}
-	mi := &file_outrider_proto_msgTypes[101]
+	mi := &file_outrider_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7953,7 +8167,7 @@ func (x *ReleaseHold) String() string {
 func (*ReleaseHold) ProtoMessage() {}
 
 func (x *ReleaseHold) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[101]
+	mi := &file_outrider_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7966,7 +8180,7 @@ func (x *ReleaseHold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseHold.ProtoReflect.Descriptor instead.
 func (*ReleaseHold) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{101}
+	return file_outrider_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *ReleaseHold) GetHold() uint64 {
@@ -7987,7 +8201,7 @@ type BeginUpdate struct {
 
 func (x *BeginUpdate) Reset() {
 	*x = BeginUpdate{}
-	mi := &file_outrider_proto_msgTypes[102]
+	mi := &file_outrider_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7999,7 +8213,7 @@ func (x *BeginUpdate) String() string {
 func (*BeginUpdate) ProtoMessage() {}
 
 func (x *BeginUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[102]
+	mi := &file_outrider_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8012,7 +8226,7 @@ func (x *BeginUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginUpdate.ProtoReflect.Descriptor instead.
 func (*BeginUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{102}
+	return file_outrider_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *BeginUpdate) GetVersion() int64 {
@@ -8050,7 +8264,7 @@ type EngineState struct {
 
 func (x *EngineState) Reset() {
 	*x = EngineState{}
-	mi := &file_outrider_proto_msgTypes[103]
+	mi := &file_outrider_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8062,7 +8276,7 @@ func (x *EngineState) String() string {
 func (*EngineState) ProtoMessage() {}
 
 func (x *EngineState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[103]
+	mi := &file_outrider_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8075,7 +8289,7 @@ func (x *EngineState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EngineState.ProtoReflect.Descriptor instead.
 func (*EngineState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{103}
+	return file_outrider_proto_rawDescGZIP(), []int{106}
 }
 
 func (x *EngineState) GetSession() uint64 {
@@ -8135,7 +8349,7 @@ type UpdateState struct {
 
 func (x *UpdateState) Reset() {
 	*x = UpdateState{}
-	mi := &file_outrider_proto_msgTypes[104]
+	mi := &file_outrider_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8147,7 +8361,7 @@ func (x *UpdateState) String() string {
 func (*UpdateState) ProtoMessage() {}
 
 func (x *UpdateState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[104]
+	mi := &file_outrider_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8160,7 +8374,7 @@ func (x *UpdateState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateState.ProtoReflect.Descriptor instead.
 func (*UpdateState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{104}
+	return file_outrider_proto_rawDescGZIP(), []int{107}
 }
 
 func (x *UpdateState) GetHold() uint64 {
@@ -8221,7 +8435,7 @@ type GetUpdate struct {
 
 func (x *GetUpdate) Reset() {
 	*x = GetUpdate{}
-	mi := &file_outrider_proto_msgTypes[105]
+	mi := &file_outrider_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8233,7 +8447,7 @@ func (x *GetUpdate) String() string {
 func (*GetUpdate) ProtoMessage() {}
 
 func (x *GetUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[105]
+	mi := &file_outrider_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8246,7 +8460,7 @@ func (x *GetUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetUpdate.ProtoReflect.Descriptor instead.
 func (*GetUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{105}
+	return file_outrider_proto_rawDescGZIP(), []int{108}
 }
 
 func (x *GetUpdate) GetHold() uint64 {
@@ -8267,7 +8481,7 @@ type RecordUpdate struct {
 
 func (x *RecordUpdate) Reset() {
 	*x = RecordUpdate{}
-	mi := &file_outrider_proto_msgTypes[106]
+	mi := &file_outrider_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8279,7 +8493,7 @@ func (x *RecordUpdate) String() string {
 func (*RecordUpdate) ProtoMessage() {}
 
 func (x *RecordUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[106]
+	mi := &file_outrider_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8292,7 +8506,7 @@ func (x *RecordUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordUpdate.ProtoReflect.Descriptor instead.
 func (*RecordUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{106}
+	return file_outrider_proto_rawDescGZIP(), []int{109}
 }
 
 func (x *RecordUpdate) GetHold() uint64 {
@@ -8319,7 +8533,7 @@ type UndoUpdate struct {
 
 func (x *UndoUpdate) Reset() {
 	*x = UndoUpdate{}
-	mi := &file_outrider_proto_msgTypes[107]
+	mi := &file_outrider_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8331,7 +8545,7 @@ func (x *UndoUpdate) String() string {
 func (*UndoUpdate) ProtoMessage() {}
 
 func (x *UndoUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[107]
+	mi := &file_outrider_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8344,7 +8558,7 @@ func (x *UndoUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoUpdate.ProtoReflect.Descriptor instead.
 func (*UndoUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{107}
+	return file_outrider_proto_rawDescGZIP(), []int{110}
 }
 
 func (x *UndoUpdate) GetHold() uint64 {
@@ -8358,7 +8572,7 @@ var File_outrider_proto protoreflect.FileDescriptor
 
 const file_outrider_proto_rawDesc = "" +
 	"\n" +
-	"\x0eoutrider.proto\x12\voutrider.v1\"\xc1\x1f\n" +
+	"\x0eoutrider.proto\x12\voutrider.v1\"\xa1 \n" +
 	"\x05Frame\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x16\n" +
 	"\x06answer\x18\x02 \x01(\bR\x06answer\x12\x16\n" +
@@ -8396,7 +8610,9 @@ const file_outrider_proto_rawDesc = "" +
 	"\x06credit\x18\x87\x01 \x01(\v2\x13.outrider.v1.CreditH\x00R\x06credit\x12A\n" +
 	"\rcancel_groups\x18\x82\x01 \x01(\v2\x19.outrider.v1.CancelGroupsH\x00R\fcancelGroups\x12J\n" +
 	"\x10groups_cancelled\x18\x83\x01 \x01(\v2\x1c.outrider.v1.GroupsCancelledH\x00R\x0fgroupsCancelled\x125\n" +
-	"\tset_slots\x18\x84\x01 \x01(\v2\x15.outrider.v1.SetSlotsH\x00R\bsetSlots\x12'\n" +
+	"\tset_slots\x18\x84\x01 \x01(\v2\x15.outrider.v1.SetSlotsH\x00R\bsetSlots\x12+\n" +
+	"\x05quiet\x18\xdc\x01 \x01(\v2\x12.outrider.v1.QuietH\x00R\x05quiet\x121\n" +
+	"\aquieted\x18\xdd\x01 \x01(\v2\x14.outrider.v1.QuietedH\x00R\aquieted\x12'\n" +
 	"\x04take\x18< \x01(\v2\x11.outrider.v1.TakeH\x00R\x04take\x12:\n" +
 	"\vcancel_take\x18= \x01(\v2\x17.outrider.v1.CancelTakeH\x00R\n" +
 	"cancelTake\x12*\n" +
@@ -8540,13 +8756,15 @@ const file_outrider_proto_rawDesc = "" +
 	"\fmax_requeues\x18\x8c\x01 \x01(\rR\vmaxRequeues\x12$\n" +
 	"\rbatch_samples\x18\xe6\x01 \x01(\x04R\fbatchSamples\x12\"\n" +
 	"\fbatch_tokens\x18\xe7\x01 \x01(\x04R\vbatchTokens\x12\"\n" +
-	"\fcommit_order\x18\xe8\x01 \x01(\tR\vcommitOrder\"\xc8\x01\n" +
+	"\fcommit_order\x18\xe8\x01 \x01(\tR\vcommitOrder\"\xe8\x01\n" +
 	"\x05Times\x12-\n" +
 	"\x12execution_deadline\x18\x01 \x01(\x03R\x11executionDeadline\x12!\n" +
 	"\fcancel_grace\x18\x02 \x01(\x03R\vcancelGrace\x12%\n" +
 	"\x0estart_deadline\x18\x03 \x01(\x03R\rstartDeadline\x12!\n" +
 	"\fjoin_timeout\x18\x04 \x01(\x03R\vjoinTimeout\x12#\n" +
-	"\rstall_warning\x18\x05 \x01(\x03R\fstallWarning\"\xac\x01\n" +
+	"\rstall_warning\x18\x05 \x01(\x03R\fstallWarning\x12\x1e\n" +
+	"\n" +
+	"orphan_ttl\x18\xe0\x01 \x01(\x03R\torphanTtl\"\xac\x01\n" +
 	"\x06Source\x12\x18\n" +
 	"\ashuffle\x18\x01 \x01(\bR\ashuffle\x12\x12\n" +
 	"\x04seed\x18\x02 \x01(\x04R\x04seed\x12\x16\n" +
@@ -8576,26 +8794,33 @@ const file_outrider_proto_rawDesc = "" +
 	"\x06failed\x18\x01 \x03(\x04B\x02\x10\x01R\x06failed\x12\x14\n" +
 	"\x05error\x18\x02 \x01(\tR\x05error\"!\n" +
 	"\x05Owned\x12\x18\n" +
-	"\aaddress\x18\x01 \x01(\tR\aaddress\"\xa7\x03\n" +
+	"\aaddress\x18\x01 \x01(\tR\aaddress\"\xd9\x03\n" +
 	"\x04Join\x12\"\n" +
 	"\x03run\x18\x01 \x01(\v2\x10.outrider.v1.RunR\x03run\x12\x18\n" +
 	"\aaddress\x18\x02 \x01(\tR\aaddress\x12\x12\n" +
 	"\x04name\x18\x03 \x01(\tR\x04name\x12\x16\n" +
 	"\x06handle\x18\x04 \x01(\fR\x06handle\x12/\n" +
 	"\x06worker\x18\x05 \x01(\v2\x17.outrider.v1.WorkerRoleR\x06worker\x122\n" +
-	"\atrainer\x18\x06 \x01(\v2\x18.outrider.v1.TrainerRoleR\atrainer\x12\x18\n" +
+	"\atrainer\x18\x06 \x01(\v2\x18.outrider.v1.TrainerRoleR\atrainer\x120\n" +
+	"\x06engine\x18\xde\x01 \x01(\v2\x17.outrider.v1.EngineRoleR\x06engine\x12\x18\n" +
 	"\asession\x18\x14 \x01(\x06R\asession\x121\n" +
 	"\bendpoint\x18\x15 \x01(\v2\x15.outrider.v1.EndpointR\bendpoint\x120\n" +
 	"\n" +
 	"known_term\x18\x16 \x01(\v2\x11.outrider.v1.TermR\tknownTerm\x12\x1b\n" +
 	"\tlooked_up\x18\x17 \x01(\bR\blookedUp\x124\n" +
-	"\tinventory\x18\x18 \x01(\v2\x16.outrider.v1.InventoryR\tinventory\"\xad\x01\n" +
+	"\tinventory\x18\x18 \x01(\v2\x16.outrider.v1.InventoryR\tinventory\"\xc2\x01\n" +
 	"\n" +
 	"WorkerRole\x12\x14\n" +
 	"\x05slots\x18\x01 \x01(\rR\x05slots\x12\x16\n" +
 	"\x06engine\x18\x02 \x01(\bR\x06engine\x12+\n" +
 	"\x11confirmed_version\x18\x03 \x01(\x03R\x10confirmedVersion\x12D\n" +
-	"\x12confirmed_timeline\x18\x04 \x01(\v2\x15.outrider.v1.TimelineR\x11confirmedTimeline\"\xf8\x01\n" +
+	"\x12confirmed_timeline\x18\x04 \x01(\v2\x15.outrider.v1.TimelineR\x11confirmedTimeline\x12\x13\n" +
+	"\x04uses\x18\xdf\x01 \x01(\tR\x04uses\"\x93\x01\n" +
+	"\n" +
+	"EngineRole\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12+\n" +
+	"\x11confirmed_version\x18\x02 \x01(\x03R\x10confirmedVersion\x12D\n" +
+	"\x12confirmed_timeline\x18\x03 \x01(\v2\x15.outrider.v1.TimelineR\x11confirmedTimeline\"\xf8\x01\n" +
 	"\vTrainerRole\x12\x12\n" +
 	"\x04role\x18\x01 \x01(\tR\x04role\x12\x12\n" +
 	"\x04rank\x18\x02 \x01(\rR\x04rank\x12\x1d\n" +
@@ -8675,7 +8900,10 @@ const file_outrider_proto_rawDesc = "" +
 	"\breceipts\x18\x01 \x01(\v2\x15.outrider.v1.ReceiptsR\breceipts\x12\x18\n" +
 	"\x05bytes\x18\x02 \x03(\x03B\x02\x10\x01R\x05bytes\":\n" +
 	"\x06Cancel\x120\n" +
-	"\breceipts\x18\x01 \x03(\v2\x14.outrider.v1.ReceiptR\breceipts\" \n" +
+	"\breceipts\x18\x01 \x03(\v2\x14.outrider.v1.ReceiptR\breceipts\"\a\n" +
+	"\x05Quiet\"#\n" +
+	"\aQuieted\x12\x18\n" +
+	"\asamples\x18\x01 \x01(\x03R\asamples\" \n" +
 	"\bSetSlots\x12\x14\n" +
 	"\x05slots\x18\x01 \x01(\rR\x05slots\">\n" +
 	"\fCancelGroups\x12\x16\n" +
@@ -8884,7 +9112,7 @@ const file_outrider_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\v2\x12.outrider.v1.CountR\x05value:\x028\x01\x1a=\n" +
 	"\x0fLiveGroupsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\xc7\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\xe2\n" +
 	"\n" +
 	"\x05Stats\x12(\n" +
 	"\x05books\x18\x01 \x01(\v2\x12.outrider.v1.BooksR\x05books\x12!\n" +
@@ -8924,7 +9152,8 @@ const file_outrider_proto_rawDesc = "" +
 	"\toverdrawn\x18G \x01(\x03R\toverdrawn\x12\x14\n" +
 	"\x05stuck\x18< \x01(\x03R\x05stuck\x12\x18\n" +
 	"\aresting\x18= \x01(\x03R\aresting\x12 \n" +
-	"\vinterrupted\x18> \x01(\x03R\vinterrupted\x12\x1b\n" +
+	"\vinterrupted\x18> \x01(\x03R\vinterrupted\x12\x19\n" +
+	"\aorphans\x18\xe1\x01 \x01(\x03R\aorphans\x12\x1b\n" +
 	"\twaits_for\x18\x1e \x01(\tR\bwaitsFor\x12*\n" +
 	"\x0esampled_tokens\x18\x8c\x01 \x03(\x03B\x02\x10\x01R\rsampledTokens\x12*\n" +
 	"\x0etrained_tokens\x18\x8d\x01 \x03(\x03B\x02\x10\x01R\rtrainedTokens\x12*\n" +
@@ -8939,7 +9168,7 @@ const file_outrider_proto_rawDesc = "" +
 	"\brequeued\x18\x91\x01 \x01(\x03R\brequeued\x12\x1b\n" +
 	"\bbuffered\x18\x92\x01 \x01(\x03R\bbuffered\x127\n" +
 	"\x17buffered_staleness_mean\x18\x93\x01 \x01(\x01R\x15bufferedStalenessMean\x125\n" +
-	"\x16buffered_staleness_max\x18\x94\x01 \x01(\x03R\x14bufferedStalenessMax\"\xe4\x01\n" +
+	"\x16buffered_staleness_max\x18\x94\x01 \x01(\x03R\x14bufferedStalenessMax\"\xff\x01\n" +
 	"\vMemberStats\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04role\x18\x02 \x01(\tR\x04role\x12\x18\n" +
@@ -8948,7 +9177,8 @@ const file_outrider_proto_rawDesc = "" +
 	"\x05slots\x18\x05 \x01(\x03R\x05slots\x12+\n" +
 	"\x11confirmed_version\x18\x06 \x01(\x03R\x10confirmedVersion\x12\x1c\n" +
 	"\tconfirmed\x18\a \x01(\bR\tconfirmed\x12\x14\n" +
-	"\x05stuck\x18< \x01(\x03R\x05stuck\"\f\n" +
+	"\x05stuck\x18< \x01(\x03R\x05stuck\x12\x19\n" +
+	"\aorphans\x18\xe2\x01 \x01(\x03R\aorphans\"\f\n" +
 	"\n" +
 	"GetMetrics\"\x1d\n" +
 	"\aMetrics\x12\x12\n" +
@@ -9008,7 +9238,7 @@ func file_outrider_proto_rawDescGZIP() []byte {
 	return file_outrider_proto_rawDescData
 }
 
-var file_outrider_proto_msgTypes = make([]protoimpl.MessageInfo, 112)
+var file_outrider_proto_msgTypes = make([]protoimpl.MessageInfo, 115)
 var file_outrider_proto_goTypes = []any{
 	(*Frame)(nil),           // 0: outrider.v1.Frame
 	(*Error)(nil),           // 1: outrider.v1.Error
@@ -9037,91 +9267,94 @@ var file_outrider_proto_goTypes = []any{
 	(*Owned)(nil),           // 24: outrider.v1.Owned
 	(*Join)(nil),            // 25: outrider.v1.Join
 	(*WorkerRole)(nil),      // 26: outrider.v1.WorkerRole
-	(*TrainerRole)(nil),     // 27: outrider.v1.TrainerRole
-	(*Inventory)(nil),       // 28: outrider.v1.Inventory
-	(*Held)(nil),            // 29: outrider.v1.Held
-	(*Joined)(nil),          // 30: outrider.v1.Joined
-	(*Leave)(nil),           // 31: outrider.v1.Leave
-	(*Locate)(nil),          // 32: outrider.v1.Locate
-	(*Located)(nil),         // 33: outrider.v1.Located
-	(*NewTerm)(nil),         // 34: outrider.v1.NewTerm
-	(*Restored)(nil),        // 35: outrider.v1.Restored
-	(*NewTimeline)(nil),     // 36: outrider.v1.NewTimeline
-	(*End)(nil),             // 37: outrider.v1.End
-	(*Fetch)(nil),           // 38: outrider.v1.Fetch
-	(*Fetched)(nil),         // 39: outrider.v1.Fetched
-	(*Receipts)(nil),        // 40: outrider.v1.Receipts
-	(*Grant)(nil),           // 41: outrider.v1.Grant
-	(*Carried)(nil),         // 42: outrider.v1.Carried
-	(*Credit)(nil),          // 43: outrider.v1.Credit
-	(*Cancel)(nil),          // 44: outrider.v1.Cancel
-	(*SetSlots)(nil),        // 45: outrider.v1.SetSlots
-	(*CancelGroups)(nil),    // 46: outrider.v1.CancelGroups
-	(*GroupsCancelled)(nil), // 47: outrider.v1.GroupsCancelled
-	(*SampleDone)(nil),      // 48: outrider.v1.SampleDone
-	(*SampleCount)(nil),     // 49: outrider.v1.SampleCount
-	(*Report)(nil),          // 50: outrider.v1.Report
-	(*Successes)(nil),       // 51: outrider.v1.Successes
-	(*Outcome)(nil),         // 52: outrider.v1.Outcome
-	(*Summary)(nil),         // 53: outrider.v1.Summary
-	(*Reported)(nil),        // 54: outrider.v1.Reported
-	(*Confirm)(nil),         // 55: outrider.v1.Confirm
-	(*Confirmed)(nil),       // 56: outrider.v1.Confirmed
-	(*Drain)(nil),           // 57: outrider.v1.Drain
-	(*Release)(nil),         // 58: outrider.v1.Release
-	(*Push)(nil),            // 59: outrider.v1.Push
-	(*Pushed)(nil),          // 60: outrider.v1.Pushed
-	(*EndStream)(nil),       // 61: outrider.v1.EndStream
-	(*LetGo)(nil),           // 62: outrider.v1.LetGo
-	(*Take)(nil),            // 63: outrider.v1.Take
-	(*Alone)(nil),           // 64: outrider.v1.Alone
-	(*CancelTake)(nil),      // 65: outrider.v1.CancelTake
-	(*LeasedGroup)(nil),     // 66: outrider.v1.LeasedGroup
-	(*Lease)(nil),           // 67: outrider.v1.Lease
-	(*Shard)(nil),           // 68: outrider.v1.Shard
-	(*Publish)(nil),         // 69: outrider.v1.Publish
-	(*Publication)(nil),     // 70: outrider.v1.Publication
-	(*Admit)(nil),           // 71: outrider.v1.Admit
-	(*Admitted)(nil),        // 72: outrider.v1.Admitted
-	(*Next)(nil),            // 73: outrider.v1.Next
-	(*Commit)(nil),          // 74: outrider.v1.Commit
-	(*Rollback)(nil),        // 75: outrider.v1.Rollback
-	(*LeaseStatus)(nil),     // 76: outrider.v1.LeaseStatus
-	(*Settled)(nil),         // 77: outrider.v1.Settled
-	(*DiscardGroups)(nil),   // 78: outrider.v1.DiscardGroups
-	(*Entry)(nil),           // 79: outrider.v1.Entry
-	(*SetBase)(nil),         // 80: outrider.v1.SetBase
-	(*Append)(nil),          // 81: outrider.v1.Append
-	(*Committed)(nil),       // 82: outrider.v1.Committed
-	(*GetState)(nil),        // 83: outrider.v1.GetState
-	(*StateBytes)(nil),      // 84: outrider.v1.StateBytes
-	(*Saved)(nil),           // 85: outrider.v1.Saved
-	(*Rewind)(nil),          // 86: outrider.v1.Rewind
-	(*Rewound)(nil),         // 87: outrider.v1.Rewound
-	(*GetStats)(nil),        // 88: outrider.v1.GetStats
-	(*Count)(nil),           // 89: outrider.v1.Count
-	(*Books)(nil),           // 90: outrider.v1.Books
-	(*Stats)(nil),           // 91: outrider.v1.Stats
-	(*StepStats)(nil),       // 92: outrider.v1.StepStats
-	(*MemberStats)(nil),     // 93: outrider.v1.MemberStats
-	(*GetMetrics)(nil),      // 94: outrider.v1.GetMetrics
-	(*Metrics)(nil),         // 95: outrider.v1.Metrics
-	(*Close)(nil),           // 96: outrider.v1.Close
-	(*Closed)(nil),          // 97: outrider.v1.Closed
-	(*Hold)(nil),            // 98: outrider.v1.Hold
-	(*HoldGranted)(nil),     // 99: outrider.v1.HoldGranted
-	(*AwaitFrontier)(nil),   // 100: outrider.v1.AwaitFrontier
-	(*ReleaseHold)(nil),     // 101: outrider.v1.ReleaseHold
-	(*BeginUpdate)(nil),     // 102: outrider.v1.BeginUpdate
-	(*EngineState)(nil),     // 103: outrider.v1.EngineState
-	(*UpdateState)(nil),     // 104: outrider.v1.UpdateState
-	(*GetUpdate)(nil),       // 105: outrider.v1.GetUpdate
-	(*RecordUpdate)(nil),    // 106: outrider.v1.RecordUpdate
-	(*UndoUpdate)(nil),      // 107: outrider.v1.UndoUpdate
-	nil,                     // 108: outrider.v1.Publish.RolesEntry
-	nil,                     // 109: outrider.v1.Publication.RolesEntry
-	nil,                     // 110: outrider.v1.Books.DiscardedEntry
-	nil,                     // 111: outrider.v1.Books.LiveGroupsEntry
+	(*EngineRole)(nil),      // 27: outrider.v1.EngineRole
+	(*TrainerRole)(nil),     // 28: outrider.v1.TrainerRole
+	(*Inventory)(nil),       // 29: outrider.v1.Inventory
+	(*Held)(nil),            // 30: outrider.v1.Held
+	(*Joined)(nil),          // 31: outrider.v1.Joined
+	(*Leave)(nil),           // 32: outrider.v1.Leave
+	(*Locate)(nil),          // 33: outrider.v1.Locate
+	(*Located)(nil),         // 34: outrider.v1.Located
+	(*NewTerm)(nil),         // 35: outrider.v1.NewTerm
+	(*Restored)(nil),        // 36: outrider.v1.Restored
+	(*NewTimeline)(nil),     // 37: outrider.v1.NewTimeline
+	(*End)(nil),             // 38: outrider.v1.End
+	(*Fetch)(nil),           // 39: outrider.v1.Fetch
+	(*Fetched)(nil),         // 40: outrider.v1.Fetched
+	(*Receipts)(nil),        // 41: outrider.v1.Receipts
+	(*Grant)(nil),           // 42: outrider.v1.Grant
+	(*Carried)(nil),         // 43: outrider.v1.Carried
+	(*Credit)(nil),          // 44: outrider.v1.Credit
+	(*Cancel)(nil),          // 45: outrider.v1.Cancel
+	(*Quiet)(nil),           // 46: outrider.v1.Quiet
+	(*Quieted)(nil),         // 47: outrider.v1.Quieted
+	(*SetSlots)(nil),        // 48: outrider.v1.SetSlots
+	(*CancelGroups)(nil),    // 49: outrider.v1.CancelGroups
+	(*GroupsCancelled)(nil), // 50: outrider.v1.GroupsCancelled
+	(*SampleDone)(nil),      // 51: outrider.v1.SampleDone
+	(*SampleCount)(nil),     // 52: outrider.v1.SampleCount
+	(*Report)(nil),          // 53: outrider.v1.Report
+	(*Successes)(nil),       // 54: outrider.v1.Successes
+	(*Outcome)(nil),         // 55: outrider.v1.Outcome
+	(*Summary)(nil),         // 56: outrider.v1.Summary
+	(*Reported)(nil),        // 57: outrider.v1.Reported
+	(*Confirm)(nil),         // 58: outrider.v1.Confirm
+	(*Confirmed)(nil),       // 59: outrider.v1.Confirmed
+	(*Drain)(nil),           // 60: outrider.v1.Drain
+	(*Release)(nil),         // 61: outrider.v1.Release
+	(*Push)(nil),            // 62: outrider.v1.Push
+	(*Pushed)(nil),          // 63: outrider.v1.Pushed
+	(*EndStream)(nil),       // 64: outrider.v1.EndStream
+	(*LetGo)(nil),           // 65: outrider.v1.LetGo
+	(*Take)(nil),            // 66: outrider.v1.Take
+	(*Alone)(nil),           // 67: outrider.v1.Alone
+	(*CancelTake)(nil),      // 68: outrider.v1.CancelTake
+	(*LeasedGroup)(nil),     // 69: outrider.v1.LeasedGroup
+	(*Lease)(nil),           // 70: outrider.v1.Lease
+	(*Shard)(nil),           // 71: outrider.v1.Shard
+	(*Publish)(nil),         // 72: outrider.v1.Publish
+	(*Publication)(nil),     // 73: outrider.v1.Publication
+	(*Admit)(nil),           // 74: outrider.v1.Admit
+	(*Admitted)(nil),        // 75: outrider.v1.Admitted
+	(*Next)(nil),            // 76: outrider.v1.Next
+	(*Commit)(nil),          // 77: outrider.v1.Commit
+	(*Rollback)(nil),        // 78: outrider.v1.Rollback
+	(*LeaseStatus)(nil),     // 79: outrider.v1.LeaseStatus
+	(*Settled)(nil),         // 80: outrider.v1.Settled
+	(*DiscardGroups)(nil),   // 81: outrider.v1.DiscardGroups
+	(*Entry)(nil),           // 82: outrider.v1.Entry
+	(*SetBase)(nil),         // 83: outrider.v1.SetBase
+	(*Append)(nil),          // 84: outrider.v1.Append
+	(*Committed)(nil),       // 85: outrider.v1.Committed
+	(*GetState)(nil),        // 86: outrider.v1.GetState
+	(*StateBytes)(nil),      // 87: outrider.v1.StateBytes
+	(*Saved)(nil),           // 88: outrider.v1.Saved
+	(*Rewind)(nil),          // 89: outrider.v1.Rewind
+	(*Rewound)(nil),         // 90: outrider.v1.Rewound
+	(*GetStats)(nil),        // 91: outrider.v1.GetStats
+	(*Count)(nil),           // 92: outrider.v1.Count
+	(*Books)(nil),           // 93: outrider.v1.Books
+	(*Stats)(nil),           // 94: outrider.v1.Stats
+	(*StepStats)(nil),       // 95: outrider.v1.StepStats
+	(*MemberStats)(nil),     // 96: outrider.v1.MemberStats
+	(*GetMetrics)(nil),      // 97: outrider.v1.GetMetrics
+	(*Metrics)(nil),         // 98: outrider.v1.Metrics
+	(*Close)(nil),           // 99: outrider.v1.Close
+	(*Closed)(nil),          // 100: outrider.v1.Closed
+	(*Hold)(nil),            // 101: outrider.v1.Hold
+	(*HoldGranted)(nil),     // 102: outrider.v1.HoldGranted
+	(*AwaitFrontier)(nil),   // 103: outrider.v1.AwaitFrontier
+	(*ReleaseHold)(nil),     // 104: outrider.v1.ReleaseHold
+	(*BeginUpdate)(nil),     // 105: outrider.v1.BeginUpdate
+	(*EngineState)(nil),     // 106: outrider.v1.EngineState
+	(*UpdateState)(nil),     // 107: outrider.v1.UpdateState
+	(*GetUpdate)(nil),       // 108: outrider.v1.GetUpdate
+	(*RecordUpdate)(nil),    // 109: outrider.v1.RecordUpdate
+	(*UndoUpdate)(nil),      // 110: outrider.v1.UndoUpdate
+	nil,                     // 111: outrider.v1.Publish.RolesEntry
+	nil,                     // 112: outrider.v1.Publication.RolesEntry
+	nil,                     // 113: outrider.v1.Books.DiscardedEntry
+	nil,                     // 114: outrider.v1.Books.LiveGroupsEntry
 }
 var file_outrider_proto_depIdxs = []int32{
 	1,   // 0: outrider.v1.Frame.error:type_name -> outrider.v1.Error
@@ -9133,159 +9366,163 @@ var file_outrider_proto_depIdxs = []int32{
 	15,  // 6: outrider.v1.Frame.own:type_name -> outrider.v1.Own
 	24,  // 7: outrider.v1.Frame.owned:type_name -> outrider.v1.Owned
 	25,  // 8: outrider.v1.Frame.join:type_name -> outrider.v1.Join
-	30,  // 9: outrider.v1.Frame.joined:type_name -> outrider.v1.Joined
-	31,  // 10: outrider.v1.Frame.leave:type_name -> outrider.v1.Leave
-	32,  // 11: outrider.v1.Frame.locate:type_name -> outrider.v1.Locate
-	33,  // 12: outrider.v1.Frame.located:type_name -> outrider.v1.Located
-	34,  // 13: outrider.v1.Frame.new_term:type_name -> outrider.v1.NewTerm
-	36,  // 14: outrider.v1.Frame.new_timeline:type_name -> outrider.v1.NewTimeline
-	37,  // 15: outrider.v1.Frame.end:type_name -> outrider.v1.End
-	38,  // 16: outrider.v1.Frame.fetch:type_name -> outrider.v1.Fetch
-	39,  // 17: outrider.v1.Frame.fetched:type_name -> outrider.v1.Fetched
-	41,  // 18: outrider.v1.Frame.grant:type_name -> outrider.v1.Grant
-	44,  // 19: outrider.v1.Frame.cancel:type_name -> outrider.v1.Cancel
-	48,  // 20: outrider.v1.Frame.sample_done:type_name -> outrider.v1.SampleDone
-	50,  // 21: outrider.v1.Frame.report:type_name -> outrider.v1.Report
-	54,  // 22: outrider.v1.Frame.reported:type_name -> outrider.v1.Reported
-	55,  // 23: outrider.v1.Frame.confirm:type_name -> outrider.v1.Confirm
-	56,  // 24: outrider.v1.Frame.confirmed:type_name -> outrider.v1.Confirmed
-	57,  // 25: outrider.v1.Frame.drain:type_name -> outrider.v1.Drain
-	58,  // 26: outrider.v1.Frame.release:type_name -> outrider.v1.Release
-	42,  // 27: outrider.v1.Frame.carried:type_name -> outrider.v1.Carried
-	43,  // 28: outrider.v1.Frame.credit:type_name -> outrider.v1.Credit
-	46,  // 29: outrider.v1.Frame.cancel_groups:type_name -> outrider.v1.CancelGroups
-	47,  // 30: outrider.v1.Frame.groups_cancelled:type_name -> outrider.v1.GroupsCancelled
-	45,  // 31: outrider.v1.Frame.set_slots:type_name -> outrider.v1.SetSlots
-	63,  // 32: outrider.v1.Frame.take:type_name -> outrider.v1.Take
-	65,  // 33: outrider.v1.Frame.cancel_take:type_name -> outrider.v1.CancelTake
-	67,  // 34: outrider.v1.Frame.lease:type_name -> outrider.v1.Lease
-	69,  // 35: outrider.v1.Frame.publish:type_name -> outrider.v1.Publish
-	70,  // 36: outrider.v1.Frame.publication:type_name -> outrider.v1.Publication
-	71,  // 37: outrider.v1.Frame.admit:type_name -> outrider.v1.Admit
-	72,  // 38: outrider.v1.Frame.admitted:type_name -> outrider.v1.Admitted
-	74,  // 39: outrider.v1.Frame.commit:type_name -> outrider.v1.Commit
-	75,  // 40: outrider.v1.Frame.rollback:type_name -> outrider.v1.Rollback
-	76,  // 41: outrider.v1.Frame.lease_status:type_name -> outrider.v1.LeaseStatus
-	77,  // 42: outrider.v1.Frame.settled:type_name -> outrider.v1.Settled
-	78,  // 43: outrider.v1.Frame.discard_groups:type_name -> outrider.v1.DiscardGroups
-	73,  // 44: outrider.v1.Frame.next:type_name -> outrider.v1.Next
-	59,  // 45: outrider.v1.Frame.push:type_name -> outrider.v1.Push
-	60,  // 46: outrider.v1.Frame.pushed:type_name -> outrider.v1.Pushed
-	61,  // 47: outrider.v1.Frame.end_stream:type_name -> outrider.v1.EndStream
-	62,  // 48: outrider.v1.Frame.let_go:type_name -> outrider.v1.LetGo
-	19,  // 49: outrider.v1.Frame.pull:type_name -> outrider.v1.Pull
-	20,  // 50: outrider.v1.Frame.pulled:type_name -> outrider.v1.Pulled
-	22,  // 51: outrider.v1.Frame.give_back:type_name -> outrider.v1.GiveBack
-	23,  // 52: outrider.v1.Frame.gave_back:type_name -> outrider.v1.GaveBack
-	80,  // 53: outrider.v1.Frame.set_base:type_name -> outrider.v1.SetBase
-	81,  // 54: outrider.v1.Frame.append:type_name -> outrider.v1.Append
-	82,  // 55: outrider.v1.Frame.committed:type_name -> outrider.v1.Committed
-	35,  // 56: outrider.v1.Frame.restored:type_name -> outrider.v1.Restored
-	83,  // 57: outrider.v1.Frame.get_state:type_name -> outrider.v1.GetState
-	84,  // 58: outrider.v1.Frame.state_bytes:type_name -> outrider.v1.StateBytes
-	85,  // 59: outrider.v1.Frame.saved:type_name -> outrider.v1.Saved
-	86,  // 60: outrider.v1.Frame.rewind:type_name -> outrider.v1.Rewind
-	87,  // 61: outrider.v1.Frame.rewound:type_name -> outrider.v1.Rewound
-	88,  // 62: outrider.v1.Frame.get_stats:type_name -> outrider.v1.GetStats
-	91,  // 63: outrider.v1.Frame.stats:type_name -> outrider.v1.Stats
-	96,  // 64: outrider.v1.Frame.close:type_name -> outrider.v1.Close
-	97,  // 65: outrider.v1.Frame.closed:type_name -> outrider.v1.Closed
-	94,  // 66: outrider.v1.Frame.get_metrics:type_name -> outrider.v1.GetMetrics
-	95,  // 67: outrider.v1.Frame.metrics:type_name -> outrider.v1.Metrics
-	98,  // 68: outrider.v1.Frame.hold:type_name -> outrider.v1.Hold
-	99,  // 69: outrider.v1.Frame.hold_granted:type_name -> outrider.v1.HoldGranted
-	100, // 70: outrider.v1.Frame.await_frontier:type_name -> outrider.v1.AwaitFrontier
-	101, // 71: outrider.v1.Frame.release_hold:type_name -> outrider.v1.ReleaseHold
-	102, // 72: outrider.v1.Frame.begin_update:type_name -> outrider.v1.BeginUpdate
-	104, // 73: outrider.v1.Frame.update_state:type_name -> outrider.v1.UpdateState
-	105, // 74: outrider.v1.Frame.get_update:type_name -> outrider.v1.GetUpdate
-	106, // 75: outrider.v1.Frame.record_update:type_name -> outrider.v1.RecordUpdate
-	107, // 76: outrider.v1.Frame.undo_update:type_name -> outrider.v1.UndoUpdate
-	7,   // 77: outrider.v1.Timeline.origin:type_name -> outrider.v1.Term
-	8,   // 78: outrider.v1.Receipt.timeline:type_name -> outrider.v1.Timeline
-	10,  // 79: outrider.v1.Locator.segment:type_name -> outrider.v1.SegmentId
-	14,  // 80: outrider.v1.Run.tls:type_name -> outrider.v1.Tls
-	13,  // 81: outrider.v1.Own.run:type_name -> outrider.v1.Run
-	16,  // 82: outrider.v1.Own.config:type_name -> outrider.v1.Config
-	18,  // 83: outrider.v1.Config.source:type_name -> outrider.v1.Source
-	17,  // 84: outrider.v1.Config.times:type_name -> outrider.v1.Times
-	21,  // 85: outrider.v1.Pulled.groups:type_name -> outrider.v1.Given
-	13,  // 86: outrider.v1.Join.run:type_name -> outrider.v1.Run
-	26,  // 87: outrider.v1.Join.worker:type_name -> outrider.v1.WorkerRole
-	27,  // 88: outrider.v1.Join.trainer:type_name -> outrider.v1.TrainerRole
-	12,  // 89: outrider.v1.Join.endpoint:type_name -> outrider.v1.Endpoint
-	7,   // 90: outrider.v1.Join.known_term:type_name -> outrider.v1.Term
-	28,  // 91: outrider.v1.Join.inventory:type_name -> outrider.v1.Inventory
-	8,   // 92: outrider.v1.WorkerRole.confirmed_timeline:type_name -> outrider.v1.Timeline
-	79,  // 93: outrider.v1.TrainerRole.log:type_name -> outrider.v1.Entry
-	29,  // 94: outrider.v1.Inventory.held:type_name -> outrider.v1.Held
-	9,   // 95: outrider.v1.Held.receipt:type_name -> outrider.v1.Receipt
-	52,  // 96: outrider.v1.Held.outcome:type_name -> outrider.v1.Outcome
-	7,   // 97: outrider.v1.Joined.term:type_name -> outrider.v1.Term
-	8,   // 98: outrider.v1.Joined.timeline:type_name -> outrider.v1.Timeline
-	12,  // 99: outrider.v1.Joined.table:type_name -> outrider.v1.Endpoint
-	10,  // 100: outrider.v1.Joined.table_segment:type_name -> outrider.v1.SegmentId
-	9,   // 101: outrider.v1.Joined.void:type_name -> outrider.v1.Receipt
-	7,   // 102: outrider.v1.NewTerm.term:type_name -> outrider.v1.Term
-	8,   // 103: outrider.v1.NewTimeline.timeline:type_name -> outrider.v1.Timeline
-	1,   // 104: outrider.v1.End.error:type_name -> outrider.v1.Error
-	10,  // 105: outrider.v1.Fetch.segments:type_name -> outrider.v1.SegmentId
-	10,  // 106: outrider.v1.Fetched.segments:type_name -> outrider.v1.SegmentId
-	8,   // 107: outrider.v1.Receipts.timeline:type_name -> outrider.v1.Timeline
-	40,  // 108: outrider.v1.Grant.receipts:type_name -> outrider.v1.Receipts
-	40,  // 109: outrider.v1.Carried.receipts:type_name -> outrider.v1.Receipts
-	40,  // 110: outrider.v1.Credit.receipts:type_name -> outrider.v1.Receipts
-	9,   // 111: outrider.v1.Cancel.receipts:type_name -> outrider.v1.Receipt
-	49,  // 112: outrider.v1.SampleDone.counts:type_name -> outrider.v1.SampleCount
-	9,   // 113: outrider.v1.SampleCount.receipt:type_name -> outrider.v1.Receipt
-	52,  // 114: outrider.v1.Report.outcomes:type_name -> outrider.v1.Outcome
-	51,  // 115: outrider.v1.Report.successes:type_name -> outrider.v1.Successes
-	40,  // 116: outrider.v1.Successes.receipts:type_name -> outrider.v1.Receipts
-	9,   // 117: outrider.v1.Outcome.receipt:type_name -> outrider.v1.Receipt
-	11,  // 118: outrider.v1.Outcome.locator:type_name -> outrider.v1.Locator
-	53,  // 119: outrider.v1.Outcome.summary:type_name -> outrider.v1.Summary
-	1,   // 120: outrider.v1.Reported.errors:type_name -> outrider.v1.Error
-	8,   // 121: outrider.v1.Confirmed.timeline:type_name -> outrider.v1.Timeline
-	64,  // 122: outrider.v1.Take.alone:type_name -> outrider.v1.Alone
-	11,  // 123: outrider.v1.LeasedGroup.locator:type_name -> outrider.v1.Locator
-	53,  // 124: outrider.v1.LeasedGroup.summary:type_name -> outrider.v1.Summary
-	66,  // 125: outrider.v1.Lease.groups:type_name -> outrider.v1.LeasedGroup
-	12,  // 126: outrider.v1.Lease.endpoints:type_name -> outrider.v1.Endpoint
-	11,  // 127: outrider.v1.Shard.locators:type_name -> outrider.v1.Locator
-	68,  // 128: outrider.v1.Publish.shards:type_name -> outrider.v1.Shard
-	108, // 129: outrider.v1.Publish.roles:type_name -> outrider.v1.Publish.RolesEntry
-	8,   // 130: outrider.v1.Publication.timeline:type_name -> outrider.v1.Timeline
-	7,   // 131: outrider.v1.Publication.term:type_name -> outrider.v1.Term
-	68,  // 132: outrider.v1.Publication.shards:type_name -> outrider.v1.Shard
-	109, // 133: outrider.v1.Publication.roles:type_name -> outrider.v1.Publication.RolesEntry
-	12,  // 134: outrider.v1.Publication.endpoints:type_name -> outrider.v1.Endpoint
-	70,  // 135: outrider.v1.Admit.publication:type_name -> outrider.v1.Publication
-	10,  // 136: outrider.v1.Admitted.segments:type_name -> outrider.v1.SegmentId
-	11,  // 137: outrider.v1.Admitted.locators:type_name -> outrider.v1.Locator
-	71,  // 138: outrider.v1.Commit.admit:type_name -> outrider.v1.Admit
-	79,  // 139: outrider.v1.SetBase.log:type_name -> outrider.v1.Entry
-	79,  // 140: outrider.v1.Append.entry:type_name -> outrider.v1.Entry
-	89,  // 141: outrider.v1.Books.reserved:type_name -> outrider.v1.Count
-	89,  // 142: outrider.v1.Books.acknowledged:type_name -> outrider.v1.Count
-	110, // 143: outrider.v1.Books.discarded:type_name -> outrider.v1.Books.DiscardedEntry
-	89,  // 144: outrider.v1.Books.failed:type_name -> outrider.v1.Count
-	89,  // 145: outrider.v1.Books.live:type_name -> outrider.v1.Count
-	111, // 146: outrider.v1.Books.live_groups:type_name -> outrider.v1.Books.LiveGroupsEntry
-	90,  // 147: outrider.v1.Stats.books:type_name -> outrider.v1.Books
-	8,   // 148: outrider.v1.Stats.timeline:type_name -> outrider.v1.Timeline
-	7,   // 149: outrider.v1.Stats.term:type_name -> outrider.v1.Term
-	93,  // 150: outrider.v1.Stats.members:type_name -> outrider.v1.MemberStats
-	92,  // 151: outrider.v1.Stats.step:type_name -> outrider.v1.StepStats
-	91,  // 152: outrider.v1.Closed.stats:type_name -> outrider.v1.Stats
-	103, // 153: outrider.v1.UpdateState.engines:type_name -> outrider.v1.EngineState
-	89,  // 154: outrider.v1.Books.DiscardedEntry.value:type_name -> outrider.v1.Count
-	0,   // 155: outrider.v1.Owner.Session:input_type -> outrider.v1.Frame
-	0,   // 156: outrider.v1.Owner.Session:output_type -> outrider.v1.Frame
-	156, // [156:157] is the sub-list for method output_type
-	155, // [155:156] is the sub-list for method input_type
-	155, // [155:155] is the sub-list for extension type_name
-	155, // [155:155] is the sub-list for extension extendee
-	0,   // [0:155] is the sub-list for field type_name
+	31,  // 9: outrider.v1.Frame.joined:type_name -> outrider.v1.Joined
+	32,  // 10: outrider.v1.Frame.leave:type_name -> outrider.v1.Leave
+	33,  // 11: outrider.v1.Frame.locate:type_name -> outrider.v1.Locate
+	34,  // 12: outrider.v1.Frame.located:type_name -> outrider.v1.Located
+	35,  // 13: outrider.v1.Frame.new_term:type_name -> outrider.v1.NewTerm
+	37,  // 14: outrider.v1.Frame.new_timeline:type_name -> outrider.v1.NewTimeline
+	38,  // 15: outrider.v1.Frame.end:type_name -> outrider.v1.End
+	39,  // 16: outrider.v1.Frame.fetch:type_name -> outrider.v1.Fetch
+	40,  // 17: outrider.v1.Frame.fetched:type_name -> outrider.v1.Fetched
+	42,  // 18: outrider.v1.Frame.grant:type_name -> outrider.v1.Grant
+	45,  // 19: outrider.v1.Frame.cancel:type_name -> outrider.v1.Cancel
+	51,  // 20: outrider.v1.Frame.sample_done:type_name -> outrider.v1.SampleDone
+	53,  // 21: outrider.v1.Frame.report:type_name -> outrider.v1.Report
+	57,  // 22: outrider.v1.Frame.reported:type_name -> outrider.v1.Reported
+	58,  // 23: outrider.v1.Frame.confirm:type_name -> outrider.v1.Confirm
+	59,  // 24: outrider.v1.Frame.confirmed:type_name -> outrider.v1.Confirmed
+	60,  // 25: outrider.v1.Frame.drain:type_name -> outrider.v1.Drain
+	61,  // 26: outrider.v1.Frame.release:type_name -> outrider.v1.Release
+	43,  // 27: outrider.v1.Frame.carried:type_name -> outrider.v1.Carried
+	44,  // 28: outrider.v1.Frame.credit:type_name -> outrider.v1.Credit
+	49,  // 29: outrider.v1.Frame.cancel_groups:type_name -> outrider.v1.CancelGroups
+	50,  // 30: outrider.v1.Frame.groups_cancelled:type_name -> outrider.v1.GroupsCancelled
+	48,  // 31: outrider.v1.Frame.set_slots:type_name -> outrider.v1.SetSlots
+	46,  // 32: outrider.v1.Frame.quiet:type_name -> outrider.v1.Quiet
+	47,  // 33: outrider.v1.Frame.quieted:type_name -> outrider.v1.Quieted
+	66,  // 34: outrider.v1.Frame.take:type_name -> outrider.v1.Take
+	68,  // 35: outrider.v1.Frame.cancel_take:type_name -> outrider.v1.CancelTake
+	70,  // 36: outrider.v1.Frame.lease:type_name -> outrider.v1.Lease
+	72,  // 37: outrider.v1.Frame.publish:type_name -> outrider.v1.Publish
+	73,  // 38: outrider.v1.Frame.publication:type_name -> outrider.v1.Publication
+	74,  // 39: outrider.v1.Frame.admit:type_name -> outrider.v1.Admit
+	75,  // 40: outrider.v1.Frame.admitted:type_name -> outrider.v1.Admitted
+	77,  // 41: outrider.v1.Frame.commit:type_name -> outrider.v1.Commit
+	78,  // 42: outrider.v1.Frame.rollback:type_name -> outrider.v1.Rollback
+	79,  // 43: outrider.v1.Frame.lease_status:type_name -> outrider.v1.LeaseStatus
+	80,  // 44: outrider.v1.Frame.settled:type_name -> outrider.v1.Settled
+	81,  // 45: outrider.v1.Frame.discard_groups:type_name -> outrider.v1.DiscardGroups
+	76,  // 46: outrider.v1.Frame.next:type_name -> outrider.v1.Next
+	62,  // 47: outrider.v1.Frame.push:type_name -> outrider.v1.Push
+	63,  // 48: outrider.v1.Frame.pushed:type_name -> outrider.v1.Pushed
+	64,  // 49: outrider.v1.Frame.end_stream:type_name -> outrider.v1.EndStream
+	65,  // 50: outrider.v1.Frame.let_go:type_name -> outrider.v1.LetGo
+	19,  // 51: outrider.v1.Frame.pull:type_name -> outrider.v1.Pull
+	20,  // 52: outrider.v1.Frame.pulled:type_name -> outrider.v1.Pulled
+	22,  // 53: outrider.v1.Frame.give_back:type_name -> outrider.v1.GiveBack
+	23,  // 54: outrider.v1.Frame.gave_back:type_name -> outrider.v1.GaveBack
+	83,  // 55: outrider.v1.Frame.set_base:type_name -> outrider.v1.SetBase
+	84,  // 56: outrider.v1.Frame.append:type_name -> outrider.v1.Append
+	85,  // 57: outrider.v1.Frame.committed:type_name -> outrider.v1.Committed
+	36,  // 58: outrider.v1.Frame.restored:type_name -> outrider.v1.Restored
+	86,  // 59: outrider.v1.Frame.get_state:type_name -> outrider.v1.GetState
+	87,  // 60: outrider.v1.Frame.state_bytes:type_name -> outrider.v1.StateBytes
+	88,  // 61: outrider.v1.Frame.saved:type_name -> outrider.v1.Saved
+	89,  // 62: outrider.v1.Frame.rewind:type_name -> outrider.v1.Rewind
+	90,  // 63: outrider.v1.Frame.rewound:type_name -> outrider.v1.Rewound
+	91,  // 64: outrider.v1.Frame.get_stats:type_name -> outrider.v1.GetStats
+	94,  // 65: outrider.v1.Frame.stats:type_name -> outrider.v1.Stats
+	99,  // 66: outrider.v1.Frame.close:type_name -> outrider.v1.Close
+	100, // 67: outrider.v1.Frame.closed:type_name -> outrider.v1.Closed
+	97,  // 68: outrider.v1.Frame.get_metrics:type_name -> outrider.v1.GetMetrics
+	98,  // 69: outrider.v1.Frame.metrics:type_name -> outrider.v1.Metrics
+	101, // 70: outrider.v1.Frame.hold:type_name -> outrider.v1.Hold
+	102, // 71: outrider.v1.Frame.hold_granted:type_name -> outrider.v1.HoldGranted
+	103, // 72: outrider.v1.Frame.await_frontier:type_name -> outrider.v1.AwaitFrontier
+	104, // 73: outrider.v1.Frame.release_hold:type_name -> outrider.v1.ReleaseHold
+	105, // 74: outrider.v1.Frame.begin_update:type_name -> outrider.v1.BeginUpdate
+	107, // 75: outrider.v1.Frame.update_state:type_name -> outrider.v1.UpdateState
+	108, // 76: outrider.v1.Frame.get_update:type_name -> outrider.v1.GetUpdate
+	109, // 77: outrider.v1.Frame.record_update:type_name -> outrider.v1.RecordUpdate
+	110, // 78: outrider.v1.Frame.undo_update:type_name -> outrider.v1.UndoUpdate
+	7,   // 79: outrider.v1.Timeline.origin:type_name -> outrider.v1.Term
+	8,   // 80: outrider.v1.Receipt.timeline:type_name -> outrider.v1.Timeline
+	10,  // 81: outrider.v1.Locator.segment:type_name -> outrider.v1.SegmentId
+	14,  // 82: outrider.v1.Run.tls:type_name -> outrider.v1.Tls
+	13,  // 83: outrider.v1.Own.run:type_name -> outrider.v1.Run
+	16,  // 84: outrider.v1.Own.config:type_name -> outrider.v1.Config
+	18,  // 85: outrider.v1.Config.source:type_name -> outrider.v1.Source
+	17,  // 86: outrider.v1.Config.times:type_name -> outrider.v1.Times
+	21,  // 87: outrider.v1.Pulled.groups:type_name -> outrider.v1.Given
+	13,  // 88: outrider.v1.Join.run:type_name -> outrider.v1.Run
+	26,  // 89: outrider.v1.Join.worker:type_name -> outrider.v1.WorkerRole
+	28,  // 90: outrider.v1.Join.trainer:type_name -> outrider.v1.TrainerRole
+	27,  // 91: outrider.v1.Join.engine:type_name -> outrider.v1.EngineRole
+	12,  // 92: outrider.v1.Join.endpoint:type_name -> outrider.v1.Endpoint
+	7,   // 93: outrider.v1.Join.known_term:type_name -> outrider.v1.Term
+	29,  // 94: outrider.v1.Join.inventory:type_name -> outrider.v1.Inventory
+	8,   // 95: outrider.v1.WorkerRole.confirmed_timeline:type_name -> outrider.v1.Timeline
+	8,   // 96: outrider.v1.EngineRole.confirmed_timeline:type_name -> outrider.v1.Timeline
+	82,  // 97: outrider.v1.TrainerRole.log:type_name -> outrider.v1.Entry
+	30,  // 98: outrider.v1.Inventory.held:type_name -> outrider.v1.Held
+	9,   // 99: outrider.v1.Held.receipt:type_name -> outrider.v1.Receipt
+	55,  // 100: outrider.v1.Held.outcome:type_name -> outrider.v1.Outcome
+	7,   // 101: outrider.v1.Joined.term:type_name -> outrider.v1.Term
+	8,   // 102: outrider.v1.Joined.timeline:type_name -> outrider.v1.Timeline
+	12,  // 103: outrider.v1.Joined.table:type_name -> outrider.v1.Endpoint
+	10,  // 104: outrider.v1.Joined.table_segment:type_name -> outrider.v1.SegmentId
+	9,   // 105: outrider.v1.Joined.void:type_name -> outrider.v1.Receipt
+	7,   // 106: outrider.v1.NewTerm.term:type_name -> outrider.v1.Term
+	8,   // 107: outrider.v1.NewTimeline.timeline:type_name -> outrider.v1.Timeline
+	1,   // 108: outrider.v1.End.error:type_name -> outrider.v1.Error
+	10,  // 109: outrider.v1.Fetch.segments:type_name -> outrider.v1.SegmentId
+	10,  // 110: outrider.v1.Fetched.segments:type_name -> outrider.v1.SegmentId
+	8,   // 111: outrider.v1.Receipts.timeline:type_name -> outrider.v1.Timeline
+	41,  // 112: outrider.v1.Grant.receipts:type_name -> outrider.v1.Receipts
+	41,  // 113: outrider.v1.Carried.receipts:type_name -> outrider.v1.Receipts
+	41,  // 114: outrider.v1.Credit.receipts:type_name -> outrider.v1.Receipts
+	9,   // 115: outrider.v1.Cancel.receipts:type_name -> outrider.v1.Receipt
+	52,  // 116: outrider.v1.SampleDone.counts:type_name -> outrider.v1.SampleCount
+	9,   // 117: outrider.v1.SampleCount.receipt:type_name -> outrider.v1.Receipt
+	55,  // 118: outrider.v1.Report.outcomes:type_name -> outrider.v1.Outcome
+	54,  // 119: outrider.v1.Report.successes:type_name -> outrider.v1.Successes
+	41,  // 120: outrider.v1.Successes.receipts:type_name -> outrider.v1.Receipts
+	9,   // 121: outrider.v1.Outcome.receipt:type_name -> outrider.v1.Receipt
+	11,  // 122: outrider.v1.Outcome.locator:type_name -> outrider.v1.Locator
+	56,  // 123: outrider.v1.Outcome.summary:type_name -> outrider.v1.Summary
+	1,   // 124: outrider.v1.Reported.errors:type_name -> outrider.v1.Error
+	8,   // 125: outrider.v1.Confirmed.timeline:type_name -> outrider.v1.Timeline
+	67,  // 126: outrider.v1.Take.alone:type_name -> outrider.v1.Alone
+	11,  // 127: outrider.v1.LeasedGroup.locator:type_name -> outrider.v1.Locator
+	56,  // 128: outrider.v1.LeasedGroup.summary:type_name -> outrider.v1.Summary
+	69,  // 129: outrider.v1.Lease.groups:type_name -> outrider.v1.LeasedGroup
+	12,  // 130: outrider.v1.Lease.endpoints:type_name -> outrider.v1.Endpoint
+	11,  // 131: outrider.v1.Shard.locators:type_name -> outrider.v1.Locator
+	71,  // 132: outrider.v1.Publish.shards:type_name -> outrider.v1.Shard
+	111, // 133: outrider.v1.Publish.roles:type_name -> outrider.v1.Publish.RolesEntry
+	8,   // 134: outrider.v1.Publication.timeline:type_name -> outrider.v1.Timeline
+	7,   // 135: outrider.v1.Publication.term:type_name -> outrider.v1.Term
+	71,  // 136: outrider.v1.Publication.shards:type_name -> outrider.v1.Shard
+	112, // 137: outrider.v1.Publication.roles:type_name -> outrider.v1.Publication.RolesEntry
+	12,  // 138: outrider.v1.Publication.endpoints:type_name -> outrider.v1.Endpoint
+	73,  // 139: outrider.v1.Admit.publication:type_name -> outrider.v1.Publication
+	10,  // 140: outrider.v1.Admitted.segments:type_name -> outrider.v1.SegmentId
+	11,  // 141: outrider.v1.Admitted.locators:type_name -> outrider.v1.Locator
+	74,  // 142: outrider.v1.Commit.admit:type_name -> outrider.v1.Admit
+	82,  // 143: outrider.v1.SetBase.log:type_name -> outrider.v1.Entry
+	82,  // 144: outrider.v1.Append.entry:type_name -> outrider.v1.Entry
+	92,  // 145: outrider.v1.Books.reserved:type_name -> outrider.v1.Count
+	92,  // 146: outrider.v1.Books.acknowledged:type_name -> outrider.v1.Count
+	113, // 147: outrider.v1.Books.discarded:type_name -> outrider.v1.Books.DiscardedEntry
+	92,  // 148: outrider.v1.Books.failed:type_name -> outrider.v1.Count
+	92,  // 149: outrider.v1.Books.live:type_name -> outrider.v1.Count
+	114, // 150: outrider.v1.Books.live_groups:type_name -> outrider.v1.Books.LiveGroupsEntry
+	93,  // 151: outrider.v1.Stats.books:type_name -> outrider.v1.Books
+	8,   // 152: outrider.v1.Stats.timeline:type_name -> outrider.v1.Timeline
+	7,   // 153: outrider.v1.Stats.term:type_name -> outrider.v1.Term
+	96,  // 154: outrider.v1.Stats.members:type_name -> outrider.v1.MemberStats
+	95,  // 155: outrider.v1.Stats.step:type_name -> outrider.v1.StepStats
+	94,  // 156: outrider.v1.Closed.stats:type_name -> outrider.v1.Stats
+	106, // 157: outrider.v1.UpdateState.engines:type_name -> outrider.v1.EngineState
+	92,  // 158: outrider.v1.Books.DiscardedEntry.value:type_name -> outrider.v1.Count
+	0,   // 159: outrider.v1.Owner.Session:input_type -> outrider.v1.Frame
+	0,   // 160: outrider.v1.Owner.Session:output_type -> outrider.v1.Frame
+	160, // [160:161] is the sub-list for method output_type
+	159, // [159:160] is the sub-list for method input_type
+	159, // [159:159] is the sub-list for extension type_name
+	159, // [159:159] is the sub-list for extension extendee
+	0,   // [0:159] is the sub-list for field type_name
 }
 
 func init() { file_outrider_proto_init() }
@@ -9325,6 +9562,8 @@ func file_outrider_proto_init() {
 		(*Frame_CancelGroups)(nil),
 		(*Frame_GroupsCancelled)(nil),
 		(*Frame_SetSlots)(nil),
+		(*Frame_Quiet)(nil),
+		(*Frame_Quieted)(nil),
 		(*Frame_Take)(nil),
 		(*Frame_CancelTake)(nil),
 		(*Frame_Lease)(nil),
@@ -9377,7 +9616,7 @@ func file_outrider_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_outrider_proto_rawDesc), len(file_outrider_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   112,
+			NumMessages:   115,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

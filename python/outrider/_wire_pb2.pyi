@@ -6,7 +6,7 @@ from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Map
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class Frame(_message.Message):
-    __slots__ = ["id", "answer", "member", "error", "ready", "hello", "spilled", "log_line", "done", "own", "owned", "join", "joined", "leave", "locate", "located", "new_term", "new_timeline", "end", "fetch", "fetched", "grant", "cancel", "sample_done", "report", "reported", "confirm", "confirmed", "drain", "release", "carried", "credit", "cancel_groups", "groups_cancelled", "set_slots", "take", "cancel_take", "lease", "publish", "publication", "admit", "admitted", "commit", "rollback", "lease_status", "settled", "discard_groups", "next", "push", "pushed", "end_stream", "let_go", "pull", "pulled", "give_back", "gave_back", "set_base", "append", "committed", "restored", "get_state", "state_bytes", "saved", "rewind", "rewound", "get_stats", "stats", "close", "closed", "get_metrics", "metrics", "hold", "hold_granted", "await_frontier", "release_hold", "begin_update", "update_state", "get_update", "record_update", "undo_update"]
+    __slots__ = ["id", "answer", "member", "error", "ready", "hello", "spilled", "log_line", "done", "own", "owned", "join", "joined", "leave", "locate", "located", "new_term", "new_timeline", "end", "fetch", "fetched", "grant", "cancel", "sample_done", "report", "reported", "confirm", "confirmed", "drain", "release", "carried", "credit", "cancel_groups", "groups_cancelled", "set_slots", "quiet", "quieted", "take", "cancel_take", "lease", "publish", "publication", "admit", "admitted", "commit", "rollback", "lease_status", "settled", "discard_groups", "next", "push", "pushed", "end_stream", "let_go", "pull", "pulled", "give_back", "gave_back", "set_base", "append", "committed", "restored", "get_state", "state_bytes", "saved", "rewind", "rewound", "get_stats", "stats", "close", "closed", "get_metrics", "metrics", "hold", "hold_granted", "await_frontier", "release_hold", "begin_update", "update_state", "get_update", "record_update", "undo_update"]
     ID_FIELD_NUMBER: _ClassVar[int]
     ANSWER_FIELD_NUMBER: _ClassVar[int]
     MEMBER_FIELD_NUMBER: _ClassVar[int]
@@ -42,6 +42,8 @@ class Frame(_message.Message):
     CANCEL_GROUPS_FIELD_NUMBER: _ClassVar[int]
     GROUPS_CANCELLED_FIELD_NUMBER: _ClassVar[int]
     SET_SLOTS_FIELD_NUMBER: _ClassVar[int]
+    QUIET_FIELD_NUMBER: _ClassVar[int]
+    QUIETED_FIELD_NUMBER: _ClassVar[int]
     TAKE_FIELD_NUMBER: _ClassVar[int]
     CANCEL_TAKE_FIELD_NUMBER: _ClassVar[int]
     LEASE_FIELD_NUMBER: _ClassVar[int]
@@ -122,6 +124,8 @@ class Frame(_message.Message):
     cancel_groups: CancelGroups
     groups_cancelled: GroupsCancelled
     set_slots: SetSlots
+    quiet: Quiet
+    quieted: Quieted
     take: Take
     cancel_take: CancelTake
     lease: Lease
@@ -167,7 +171,7 @@ class Frame(_message.Message):
     get_update: GetUpdate
     record_update: RecordUpdate
     undo_update: UndoUpdate
-    def __init__(self, id: _Optional[int] = ..., answer: bool = ..., member: _Optional[int] = ..., error: _Optional[_Union[Error, _Mapping]] = ..., ready: _Optional[_Union[Ready, _Mapping]] = ..., hello: _Optional[_Union[Hello, _Mapping]] = ..., spilled: _Optional[_Union[Spilled, _Mapping]] = ..., log_line: _Optional[_Union[LogLine, _Mapping]] = ..., done: _Optional[_Union[Done, _Mapping]] = ..., own: _Optional[_Union[Own, _Mapping]] = ..., owned: _Optional[_Union[Owned, _Mapping]] = ..., join: _Optional[_Union[Join, _Mapping]] = ..., joined: _Optional[_Union[Joined, _Mapping]] = ..., leave: _Optional[_Union[Leave, _Mapping]] = ..., locate: _Optional[_Union[Locate, _Mapping]] = ..., located: _Optional[_Union[Located, _Mapping]] = ..., new_term: _Optional[_Union[NewTerm, _Mapping]] = ..., new_timeline: _Optional[_Union[NewTimeline, _Mapping]] = ..., end: _Optional[_Union[End, _Mapping]] = ..., fetch: _Optional[_Union[Fetch, _Mapping]] = ..., fetched: _Optional[_Union[Fetched, _Mapping]] = ..., grant: _Optional[_Union[Grant, _Mapping]] = ..., cancel: _Optional[_Union[Cancel, _Mapping]] = ..., sample_done: _Optional[_Union[SampleDone, _Mapping]] = ..., report: _Optional[_Union[Report, _Mapping]] = ..., reported: _Optional[_Union[Reported, _Mapping]] = ..., confirm: _Optional[_Union[Confirm, _Mapping]] = ..., confirmed: _Optional[_Union[Confirmed, _Mapping]] = ..., drain: _Optional[_Union[Drain, _Mapping]] = ..., release: _Optional[_Union[Release, _Mapping]] = ..., carried: _Optional[_Union[Carried, _Mapping]] = ..., credit: _Optional[_Union[Credit, _Mapping]] = ..., cancel_groups: _Optional[_Union[CancelGroups, _Mapping]] = ..., groups_cancelled: _Optional[_Union[GroupsCancelled, _Mapping]] = ..., set_slots: _Optional[_Union[SetSlots, _Mapping]] = ..., take: _Optional[_Union[Take, _Mapping]] = ..., cancel_take: _Optional[_Union[CancelTake, _Mapping]] = ..., lease: _Optional[_Union[Lease, _Mapping]] = ..., publish: _Optional[_Union[Publish, _Mapping]] = ..., publication: _Optional[_Union[Publication, _Mapping]] = ..., admit: _Optional[_Union[Admit, _Mapping]] = ..., admitted: _Optional[_Union[Admitted, _Mapping]] = ..., commit: _Optional[_Union[Commit, _Mapping]] = ..., rollback: _Optional[_Union[Rollback, _Mapping]] = ..., lease_status: _Optional[_Union[LeaseStatus, _Mapping]] = ..., settled: _Optional[_Union[Settled, _Mapping]] = ..., discard_groups: _Optional[_Union[DiscardGroups, _Mapping]] = ..., next: _Optional[_Union[Next, _Mapping]] = ..., push: _Optional[_Union[Push, _Mapping]] = ..., pushed: _Optional[_Union[Pushed, _Mapping]] = ..., end_stream: _Optional[_Union[EndStream, _Mapping]] = ..., let_go: _Optional[_Union[LetGo, _Mapping]] = ..., pull: _Optional[_Union[Pull, _Mapping]] = ..., pulled: _Optional[_Union[Pulled, _Mapping]] = ..., give_back: _Optional[_Union[GiveBack, _Mapping]] = ..., gave_back: _Optional[_Union[GaveBack, _Mapping]] = ..., set_base: _Optional[_Union[SetBase, _Mapping]] = ..., append: _Optional[_Union[Append, _Mapping]] = ..., committed: _Optional[_Union[Committed, _Mapping]] = ..., restored: _Optional[_Union[Restored, _Mapping]] = ..., get_state: _Optional[_Union[GetState, _Mapping]] = ..., state_bytes: _Optional[_Union[StateBytes, _Mapping]] = ..., saved: _Optional[_Union[Saved, _Mapping]] = ..., rewind: _Optional[_Union[Rewind, _Mapping]] = ..., rewound: _Optional[_Union[Rewound, _Mapping]] = ..., get_stats: _Optional[_Union[GetStats, _Mapping]] = ..., stats: _Optional[_Union[Stats, _Mapping]] = ..., close: _Optional[_Union[Close, _Mapping]] = ..., closed: _Optional[_Union[Closed, _Mapping]] = ..., get_metrics: _Optional[_Union[GetMetrics, _Mapping]] = ..., metrics: _Optional[_Union[Metrics, _Mapping]] = ..., hold: _Optional[_Union[Hold, _Mapping]] = ..., hold_granted: _Optional[_Union[HoldGranted, _Mapping]] = ..., await_frontier: _Optional[_Union[AwaitFrontier, _Mapping]] = ..., release_hold: _Optional[_Union[ReleaseHold, _Mapping]] = ..., begin_update: _Optional[_Union[BeginUpdate, _Mapping]] = ..., update_state: _Optional[_Union[UpdateState, _Mapping]] = ..., get_update: _Optional[_Union[GetUpdate, _Mapping]] = ..., record_update: _Optional[_Union[RecordUpdate, _Mapping]] = ..., undo_update: _Optional[_Union[UndoUpdate, _Mapping]] = ...) -> None: ...
+    def __init__(self, id: _Optional[int] = ..., answer: bool = ..., member: _Optional[int] = ..., error: _Optional[_Union[Error, _Mapping]] = ..., ready: _Optional[_Union[Ready, _Mapping]] = ..., hello: _Optional[_Union[Hello, _Mapping]] = ..., spilled: _Optional[_Union[Spilled, _Mapping]] = ..., log_line: _Optional[_Union[LogLine, _Mapping]] = ..., done: _Optional[_Union[Done, _Mapping]] = ..., own: _Optional[_Union[Own, _Mapping]] = ..., owned: _Optional[_Union[Owned, _Mapping]] = ..., join: _Optional[_Union[Join, _Mapping]] = ..., joined: _Optional[_Union[Joined, _Mapping]] = ..., leave: _Optional[_Union[Leave, _Mapping]] = ..., locate: _Optional[_Union[Locate, _Mapping]] = ..., located: _Optional[_Union[Located, _Mapping]] = ..., new_term: _Optional[_Union[NewTerm, _Mapping]] = ..., new_timeline: _Optional[_Union[NewTimeline, _Mapping]] = ..., end: _Optional[_Union[End, _Mapping]] = ..., fetch: _Optional[_Union[Fetch, _Mapping]] = ..., fetched: _Optional[_Union[Fetched, _Mapping]] = ..., grant: _Optional[_Union[Grant, _Mapping]] = ..., cancel: _Optional[_Union[Cancel, _Mapping]] = ..., sample_done: _Optional[_Union[SampleDone, _Mapping]] = ..., report: _Optional[_Union[Report, _Mapping]] = ..., reported: _Optional[_Union[Reported, _Mapping]] = ..., confirm: _Optional[_Union[Confirm, _Mapping]] = ..., confirmed: _Optional[_Union[Confirmed, _Mapping]] = ..., drain: _Optional[_Union[Drain, _Mapping]] = ..., release: _Optional[_Union[Release, _Mapping]] = ..., carried: _Optional[_Union[Carried, _Mapping]] = ..., credit: _Optional[_Union[Credit, _Mapping]] = ..., cancel_groups: _Optional[_Union[CancelGroups, _Mapping]] = ..., groups_cancelled: _Optional[_Union[GroupsCancelled, _Mapping]] = ..., set_slots: _Optional[_Union[SetSlots, _Mapping]] = ..., quiet: _Optional[_Union[Quiet, _Mapping]] = ..., quieted: _Optional[_Union[Quieted, _Mapping]] = ..., take: _Optional[_Union[Take, _Mapping]] = ..., cancel_take: _Optional[_Union[CancelTake, _Mapping]] = ..., lease: _Optional[_Union[Lease, _Mapping]] = ..., publish: _Optional[_Union[Publish, _Mapping]] = ..., publication: _Optional[_Union[Publication, _Mapping]] = ..., admit: _Optional[_Union[Admit, _Mapping]] = ..., admitted: _Optional[_Union[Admitted, _Mapping]] = ..., commit: _Optional[_Union[Commit, _Mapping]] = ..., rollback: _Optional[_Union[Rollback, _Mapping]] = ..., lease_status: _Optional[_Union[LeaseStatus, _Mapping]] = ..., settled: _Optional[_Union[Settled, _Mapping]] = ..., discard_groups: _Optional[_Union[DiscardGroups, _Mapping]] = ..., next: _Optional[_Union[Next, _Mapping]] = ..., push: _Optional[_Union[Push, _Mapping]] = ..., pushed: _Optional[_Union[Pushed, _Mapping]] = ..., end_stream: _Optional[_Union[EndStream, _Mapping]] = ..., let_go: _Optional[_Union[LetGo, _Mapping]] = ..., pull: _Optional[_Union[Pull, _Mapping]] = ..., pulled: _Optional[_Union[Pulled, _Mapping]] = ..., give_back: _Optional[_Union[GiveBack, _Mapping]] = ..., gave_back: _Optional[_Union[GaveBack, _Mapping]] = ..., set_base: _Optional[_Union[SetBase, _Mapping]] = ..., append: _Optional[_Union[Append, _Mapping]] = ..., committed: _Optional[_Union[Committed, _Mapping]] = ..., restored: _Optional[_Union[Restored, _Mapping]] = ..., get_state: _Optional[_Union[GetState, _Mapping]] = ..., state_bytes: _Optional[_Union[StateBytes, _Mapping]] = ..., saved: _Optional[_Union[Saved, _Mapping]] = ..., rewind: _Optional[_Union[Rewind, _Mapping]] = ..., rewound: _Optional[_Union[Rewound, _Mapping]] = ..., get_stats: _Optional[_Union[GetStats, _Mapping]] = ..., stats: _Optional[_Union[Stats, _Mapping]] = ..., close: _Optional[_Union[Close, _Mapping]] = ..., closed: _Optional[_Union[Closed, _Mapping]] = ..., get_metrics: _Optional[_Union[GetMetrics, _Mapping]] = ..., metrics: _Optional[_Union[Metrics, _Mapping]] = ..., hold: _Optional[_Union[Hold, _Mapping]] = ..., hold_granted: _Optional[_Union[HoldGranted, _Mapping]] = ..., await_frontier: _Optional[_Union[AwaitFrontier, _Mapping]] = ..., release_hold: _Optional[_Union[ReleaseHold, _Mapping]] = ..., begin_update: _Optional[_Union[BeginUpdate, _Mapping]] = ..., update_state: _Optional[_Union[UpdateState, _Mapping]] = ..., get_update: _Optional[_Union[GetUpdate, _Mapping]] = ..., record_update: _Optional[_Union[RecordUpdate, _Mapping]] = ..., undo_update: _Optional[_Union[UndoUpdate, _Mapping]] = ...) -> None: ...
 
 class Error(_message.Message):
     __slots__ = ["kind", "message"]
@@ -374,18 +378,20 @@ class Config(_message.Message):
     def __init__(self, source: _Optional[_Union[Source, _Mapping]] = ..., group_size: _Optional[int] = ..., batch_groups: _Optional[int] = ..., executing: _Optional[int] = ..., retained: _Optional[int] = ..., completed: _Optional[int] = ..., bytes: _Optional[int] = ..., submission: _Optional[str] = ..., order: _Optional[str] = ..., max_staleness: _Optional[int] = ..., stale: _Optional[str] = ..., full: _Optional[str] = ..., max_attempts: _Optional[int] = ..., max_failed: _Optional[float] = ..., rewind: _Optional[str] = ..., ownership: _Optional[str] = ..., join_window_ms: _Optional[int] = ..., window: _Optional[int] = ..., pace: bool = ..., batches_per_update: _Optional[int] = ..., last_batch: _Optional[str] = ..., times: _Optional[_Union[Times, _Mapping]] = ..., max_requeues: _Optional[int] = ..., batch_samples: _Optional[int] = ..., batch_tokens: _Optional[int] = ..., commit_order: _Optional[str] = ...) -> None: ...
 
 class Times(_message.Message):
-    __slots__ = ["execution_deadline", "cancel_grace", "start_deadline", "join_timeout", "stall_warning"]
+    __slots__ = ["execution_deadline", "cancel_grace", "start_deadline", "join_timeout", "stall_warning", "orphan_ttl"]
     EXECUTION_DEADLINE_FIELD_NUMBER: _ClassVar[int]
     CANCEL_GRACE_FIELD_NUMBER: _ClassVar[int]
     START_DEADLINE_FIELD_NUMBER: _ClassVar[int]
     JOIN_TIMEOUT_FIELD_NUMBER: _ClassVar[int]
     STALL_WARNING_FIELD_NUMBER: _ClassVar[int]
+    ORPHAN_TTL_FIELD_NUMBER: _ClassVar[int]
     execution_deadline: int
     cancel_grace: int
     start_deadline: int
     join_timeout: int
     stall_warning: int
-    def __init__(self, execution_deadline: _Optional[int] = ..., cancel_grace: _Optional[int] = ..., start_deadline: _Optional[int] = ..., join_timeout: _Optional[int] = ..., stall_warning: _Optional[int] = ...) -> None: ...
+    orphan_ttl: int
+    def __init__(self, execution_deadline: _Optional[int] = ..., cancel_grace: _Optional[int] = ..., start_deadline: _Optional[int] = ..., join_timeout: _Optional[int] = ..., stall_warning: _Optional[int] = ..., orphan_ttl: _Optional[int] = ...) -> None: ...
 
 class Source(_message.Message):
     __slots__ = ["shuffle", "seed", "epochs", "kind", "rows", "identity", "waiting"]
@@ -462,13 +468,14 @@ class Owned(_message.Message):
     def __init__(self, address: _Optional[str] = ...) -> None: ...
 
 class Join(_message.Message):
-    __slots__ = ["run", "address", "name", "handle", "worker", "trainer", "session", "endpoint", "known_term", "looked_up", "inventory"]
+    __slots__ = ["run", "address", "name", "handle", "worker", "trainer", "engine", "session", "endpoint", "known_term", "looked_up", "inventory"]
     RUN_FIELD_NUMBER: _ClassVar[int]
     ADDRESS_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     HANDLE_FIELD_NUMBER: _ClassVar[int]
     WORKER_FIELD_NUMBER: _ClassVar[int]
     TRAINER_FIELD_NUMBER: _ClassVar[int]
+    ENGINE_FIELD_NUMBER: _ClassVar[int]
     SESSION_FIELD_NUMBER: _ClassVar[int]
     ENDPOINT_FIELD_NUMBER: _ClassVar[int]
     KNOWN_TERM_FIELD_NUMBER: _ClassVar[int]
@@ -480,24 +487,37 @@ class Join(_message.Message):
     handle: bytes
     worker: WorkerRole
     trainer: TrainerRole
+    engine: EngineRole
     session: int
     endpoint: Endpoint
     known_term: Term
     looked_up: bool
     inventory: Inventory
-    def __init__(self, run: _Optional[_Union[Run, _Mapping]] = ..., address: _Optional[str] = ..., name: _Optional[str] = ..., handle: _Optional[bytes] = ..., worker: _Optional[_Union[WorkerRole, _Mapping]] = ..., trainer: _Optional[_Union[TrainerRole, _Mapping]] = ..., session: _Optional[int] = ..., endpoint: _Optional[_Union[Endpoint, _Mapping]] = ..., known_term: _Optional[_Union[Term, _Mapping]] = ..., looked_up: bool = ..., inventory: _Optional[_Union[Inventory, _Mapping]] = ...) -> None: ...
+    def __init__(self, run: _Optional[_Union[Run, _Mapping]] = ..., address: _Optional[str] = ..., name: _Optional[str] = ..., handle: _Optional[bytes] = ..., worker: _Optional[_Union[WorkerRole, _Mapping]] = ..., trainer: _Optional[_Union[TrainerRole, _Mapping]] = ..., engine: _Optional[_Union[EngineRole, _Mapping]] = ..., session: _Optional[int] = ..., endpoint: _Optional[_Union[Endpoint, _Mapping]] = ..., known_term: _Optional[_Union[Term, _Mapping]] = ..., looked_up: bool = ..., inventory: _Optional[_Union[Inventory, _Mapping]] = ...) -> None: ...
 
 class WorkerRole(_message.Message):
-    __slots__ = ["slots", "engine", "confirmed_version", "confirmed_timeline"]
+    __slots__ = ["slots", "engine", "confirmed_version", "confirmed_timeline", "uses"]
     SLOTS_FIELD_NUMBER: _ClassVar[int]
     ENGINE_FIELD_NUMBER: _ClassVar[int]
     CONFIRMED_VERSION_FIELD_NUMBER: _ClassVar[int]
     CONFIRMED_TIMELINE_FIELD_NUMBER: _ClassVar[int]
+    USES_FIELD_NUMBER: _ClassVar[int]
     slots: int
     engine: bool
     confirmed_version: int
     confirmed_timeline: Timeline
-    def __init__(self, slots: _Optional[int] = ..., engine: bool = ..., confirmed_version: _Optional[int] = ..., confirmed_timeline: _Optional[_Union[Timeline, _Mapping]] = ...) -> None: ...
+    uses: str
+    def __init__(self, slots: _Optional[int] = ..., engine: bool = ..., confirmed_version: _Optional[int] = ..., confirmed_timeline: _Optional[_Union[Timeline, _Mapping]] = ..., uses: _Optional[str] = ...) -> None: ...
+
+class EngineRole(_message.Message):
+    __slots__ = ["name", "confirmed_version", "confirmed_timeline"]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    CONFIRMED_VERSION_FIELD_NUMBER: _ClassVar[int]
+    CONFIRMED_TIMELINE_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    confirmed_version: int
+    confirmed_timeline: Timeline
+    def __init__(self, name: _Optional[str] = ..., confirmed_version: _Optional[int] = ..., confirmed_timeline: _Optional[_Union[Timeline, _Mapping]] = ...) -> None: ...
 
 class TrainerRole(_message.Message):
     __slots__ = ["role", "rank", "world_size", "generation", "state_at", "state", "base", "log", "unsaid"]
@@ -680,6 +700,16 @@ class Cancel(_message.Message):
     RECEIPTS_FIELD_NUMBER: _ClassVar[int]
     receipts: _containers.RepeatedCompositeFieldContainer[Receipt]
     def __init__(self, receipts: _Optional[_Iterable[_Union[Receipt, _Mapping]]] = ...) -> None: ...
+
+class Quiet(_message.Message):
+    __slots__ = []
+    def __init__(self) -> None: ...
+
+class Quieted(_message.Message):
+    __slots__ = ["samples"]
+    SAMPLES_FIELD_NUMBER: _ClassVar[int]
+    samples: int
+    def __init__(self, samples: _Optional[int] = ...) -> None: ...
 
 class SetSlots(_message.Message):
     __slots__ = ["slots"]
@@ -1156,7 +1186,7 @@ class Books(_message.Message):
     def __init__(self, reserved: _Optional[_Union[Count, _Mapping]] = ..., acknowledged: _Optional[_Union[Count, _Mapping]] = ..., discarded: _Optional[_Mapping[str, Count]] = ..., failed: _Optional[_Union[Count, _Mapping]] = ..., live: _Optional[_Union[Count, _Mapping]] = ..., live_groups: _Optional[_Mapping[str, int]] = ...) -> None: ...
 
 class Stats(_message.Message):
-    __slots__ = ["books", "next_rollout", "announced_version", "timeline", "term", "executing", "executing_limit", "retained", "retained_limit", "completed", "completed_limit", "bytes", "bytes_limit", "holds", "workers", "trainers", "requeued", "stale_outcomes", "evicted", "staleness_mean", "staleness_max", "rewinds", "resident_bytes", "ownership", "members", "unconfirmed", "recovering", "cursor", "replay", "waiting_for_bytes", "overdrawn", "stuck", "resting", "interrupted", "waits_for", "sampled_tokens", "trained_tokens", "stale_requeues", "step"]
+    __slots__ = ["books", "next_rollout", "announced_version", "timeline", "term", "executing", "executing_limit", "retained", "retained_limit", "completed", "completed_limit", "bytes", "bytes_limit", "holds", "workers", "trainers", "requeued", "stale_outcomes", "evicted", "staleness_mean", "staleness_max", "rewinds", "resident_bytes", "ownership", "members", "unconfirmed", "recovering", "cursor", "replay", "waiting_for_bytes", "overdrawn", "stuck", "resting", "interrupted", "orphans", "waits_for", "sampled_tokens", "trained_tokens", "stale_requeues", "step"]
     BOOKS_FIELD_NUMBER: _ClassVar[int]
     NEXT_ROLLOUT_FIELD_NUMBER: _ClassVar[int]
     ANNOUNCED_VERSION_FIELD_NUMBER: _ClassVar[int]
@@ -1191,6 +1221,7 @@ class Stats(_message.Message):
     STUCK_FIELD_NUMBER: _ClassVar[int]
     RESTING_FIELD_NUMBER: _ClassVar[int]
     INTERRUPTED_FIELD_NUMBER: _ClassVar[int]
+    ORPHANS_FIELD_NUMBER: _ClassVar[int]
     WAITS_FOR_FIELD_NUMBER: _ClassVar[int]
     SAMPLED_TOKENS_FIELD_NUMBER: _ClassVar[int]
     TRAINED_TOKENS_FIELD_NUMBER: _ClassVar[int]
@@ -1230,12 +1261,13 @@ class Stats(_message.Message):
     stuck: int
     resting: int
     interrupted: int
+    orphans: int
     waits_for: str
     sampled_tokens: _containers.RepeatedScalarFieldContainer[int]
     trained_tokens: _containers.RepeatedScalarFieldContainer[int]
     stale_requeues: _containers.RepeatedScalarFieldContainer[int]
     step: StepStats
-    def __init__(self, books: _Optional[_Union[Books, _Mapping]] = ..., next_rollout: _Optional[int] = ..., announced_version: _Optional[int] = ..., timeline: _Optional[_Union[Timeline, _Mapping]] = ..., term: _Optional[_Union[Term, _Mapping]] = ..., executing: _Optional[int] = ..., executing_limit: _Optional[int] = ..., retained: _Optional[int] = ..., retained_limit: _Optional[int] = ..., completed: _Optional[int] = ..., completed_limit: _Optional[int] = ..., bytes: _Optional[int] = ..., bytes_limit: _Optional[int] = ..., holds: _Optional[int] = ..., workers: _Optional[int] = ..., trainers: _Optional[int] = ..., requeued: _Optional[int] = ..., stale_outcomes: _Optional[int] = ..., evicted: _Optional[int] = ..., staleness_mean: _Optional[float] = ..., staleness_max: _Optional[int] = ..., rewinds: _Optional[int] = ..., resident_bytes: _Optional[int] = ..., ownership: _Optional[str] = ..., members: _Optional[_Iterable[_Union[MemberStats, _Mapping]]] = ..., unconfirmed: _Optional[int] = ..., recovering: bool = ..., cursor: _Optional[int] = ..., replay: _Optional[int] = ..., waiting_for_bytes: _Optional[int] = ..., overdrawn: _Optional[int] = ..., stuck: _Optional[int] = ..., resting: _Optional[int] = ..., interrupted: _Optional[int] = ..., waits_for: _Optional[str] = ..., sampled_tokens: _Optional[_Iterable[int]] = ..., trained_tokens: _Optional[_Iterable[int]] = ..., stale_requeues: _Optional[_Iterable[int]] = ..., step: _Optional[_Union[StepStats, _Mapping]] = ...) -> None: ...
+    def __init__(self, books: _Optional[_Union[Books, _Mapping]] = ..., next_rollout: _Optional[int] = ..., announced_version: _Optional[int] = ..., timeline: _Optional[_Union[Timeline, _Mapping]] = ..., term: _Optional[_Union[Term, _Mapping]] = ..., executing: _Optional[int] = ..., executing_limit: _Optional[int] = ..., retained: _Optional[int] = ..., retained_limit: _Optional[int] = ..., completed: _Optional[int] = ..., completed_limit: _Optional[int] = ..., bytes: _Optional[int] = ..., bytes_limit: _Optional[int] = ..., holds: _Optional[int] = ..., workers: _Optional[int] = ..., trainers: _Optional[int] = ..., requeued: _Optional[int] = ..., stale_outcomes: _Optional[int] = ..., evicted: _Optional[int] = ..., staleness_mean: _Optional[float] = ..., staleness_max: _Optional[int] = ..., rewinds: _Optional[int] = ..., resident_bytes: _Optional[int] = ..., ownership: _Optional[str] = ..., members: _Optional[_Iterable[_Union[MemberStats, _Mapping]]] = ..., unconfirmed: _Optional[int] = ..., recovering: bool = ..., cursor: _Optional[int] = ..., replay: _Optional[int] = ..., waiting_for_bytes: _Optional[int] = ..., overdrawn: _Optional[int] = ..., stuck: _Optional[int] = ..., resting: _Optional[int] = ..., interrupted: _Optional[int] = ..., orphans: _Optional[int] = ..., waits_for: _Optional[str] = ..., sampled_tokens: _Optional[_Iterable[int]] = ..., trained_tokens: _Optional[_Iterable[int]] = ..., stale_requeues: _Optional[_Iterable[int]] = ..., step: _Optional[_Union[StepStats, _Mapping]] = ...) -> None: ...
 
 class StepStats(_message.Message):
     __slots__ = ["consumed", "consumed_staleness_mean", "consumed_staleness_max", "evicted_full", "evicted_stale", "requeued", "buffered", "buffered_staleness_mean", "buffered_staleness_max"]
@@ -1260,7 +1292,7 @@ class StepStats(_message.Message):
     def __init__(self, consumed: _Optional[int] = ..., consumed_staleness_mean: _Optional[float] = ..., consumed_staleness_max: _Optional[int] = ..., evicted_full: _Optional[int] = ..., evicted_stale: _Optional[int] = ..., requeued: _Optional[int] = ..., buffered: _Optional[int] = ..., buffered_staleness_mean: _Optional[float] = ..., buffered_staleness_max: _Optional[int] = ...) -> None: ...
 
 class MemberStats(_message.Message):
-    __slots__ = ["name", "role", "session", "executing", "slots", "confirmed_version", "confirmed", "stuck"]
+    __slots__ = ["name", "role", "session", "executing", "slots", "confirmed_version", "confirmed", "stuck", "orphans"]
     NAME_FIELD_NUMBER: _ClassVar[int]
     ROLE_FIELD_NUMBER: _ClassVar[int]
     SESSION_FIELD_NUMBER: _ClassVar[int]
@@ -1269,6 +1301,7 @@ class MemberStats(_message.Message):
     CONFIRMED_VERSION_FIELD_NUMBER: _ClassVar[int]
     CONFIRMED_FIELD_NUMBER: _ClassVar[int]
     STUCK_FIELD_NUMBER: _ClassVar[int]
+    ORPHANS_FIELD_NUMBER: _ClassVar[int]
     name: str
     role: str
     session: int
@@ -1277,7 +1310,8 @@ class MemberStats(_message.Message):
     confirmed_version: int
     confirmed: bool
     stuck: int
-    def __init__(self, name: _Optional[str] = ..., role: _Optional[str] = ..., session: _Optional[int] = ..., executing: _Optional[int] = ..., slots: _Optional[int] = ..., confirmed_version: _Optional[int] = ..., confirmed: bool = ..., stuck: _Optional[int] = ...) -> None: ...
+    orphans: int
+    def __init__(self, name: _Optional[str] = ..., role: _Optional[str] = ..., session: _Optional[int] = ..., executing: _Optional[int] = ..., slots: _Optional[int] = ..., confirmed_version: _Optional[int] = ..., confirmed: bool = ..., stuck: _Optional[int] = ..., orphans: _Optional[int] = ...) -> None: ...
 
 class GetMetrics(_message.Message):
     __slots__ = []

@@ -21,8 +21,10 @@ type account struct {
 	credits map[scheduler.Ticket][]request
 	// trespass is set once a worker wrote more than it had leave to.
 	trespass bool
-	absent   time.Duration // since when no worker is there
-	over     bool          // this life answers no more
+	losses   int              // of workers
+	quiets   map[*process]int // losses when an engine last said quiet
+	absent   time.Duration    // since when no worker is there
+	over     bool             // this life answers no more
 }
 
 // charge is an execution on its worker's account: work counts until it is proven over.
@@ -35,6 +37,10 @@ type charge struct {
 	overdue time.Duration // when it was told to end because of its deadline, 0 for never
 	may     int64         // bytes that it may write, NoPromise for any number
 	waiting int           // calls that ask for leave to write more
+	// lost counts up the loss of its worker, at a time, when engines elsewhere may run it still; 0 before.
+	lost   int
+	at     time.Duration
+	engine string
 }
 
 // is says whether a receipt is of this execution, in a timeline that it went through.
@@ -54,7 +60,7 @@ type data struct {
 func (r *Runner) count(o *scheduler.Scheduler) *account {
 	a := r.accounts[o]
 	if a == nil {
-		a = &account{r: r, charged: map[run]charge{}, kept: map[leases.Handle]data{}, credits: map[scheduler.Ticket][]request{}, absent: present}
+		a = &account{r: r, charged: map[run]charge{}, kept: map[leases.Handle]data{}, credits: map[scheduler.Ticket][]request{}, quiets: map[*process]int{}, absent: present}
 		r.accounts[o] = a
 	}
 	return a
@@ -158,9 +164,47 @@ func (a *account) attached(p *process, w *scheduler.WorkerRole, err error) {
 	}
 }
 
-func (a *account) detached(session leases.Session) {
+// detached ends what a lost worker ran, or leaves it to the engines that it used.
+func (a *account) detached(o *scheduler.Scheduler, p *process) {
+	w := p.member.Worker
+	if w == nil {
+		return
+	}
+	a.losses++
 	for id, c := range a.charged {
-		if c.receipt.Worker == session {
+		switch {
+		case c.receipt.Worker != p.member.Session || c.lost > 0:
+		case w.Uses == "" || c.samples == 0:
+			delete(a.charged, id)
+		default:
+			c.lost, c.at, c.engine = a.losses, a.r.now, w.Uses
+			a.charged[id] = c
+		}
+	}
+	a.settleOrphans(o)
+}
+
+func (a *account) quiet(o *scheduler.Scheduler, p *process) {
+	a.quiets[p] = a.losses
+	a.settleOrphans(o)
+}
+
+// settleOrphans ends what every attached engine of its name is quiet about, or what has had its time.
+func (a *account) settleOrphans(o *scheduler.Scheduler) {
+	for id, c := range a.charged {
+		if c.lost == 0 {
+			continue
+		}
+		engines, loud := 0, 0
+		for _, p := range a.r.procs {
+			if e := p.member.Engine; e != nil && e.Name == c.engine && p.on == o && !p.gone {
+				engines++
+				if a.quiets[p] < c.lost {
+					loud++
+				}
+			}
+		}
+		if engines > 0 && loud == 0 || a.r.now >= c.at+a.r.orphanTTL() {
 			delete(a.charged, id)
 		}
 	}
@@ -180,8 +224,9 @@ func (a *account) samples() (n int64) {
 }
 
 // check compares the recount with what the owner says.
-func (a *account) check(st scheduler.Stats) {
+func (a *account) check(o *scheduler.Scheduler, st scheduler.Stats) {
 	r := a.r
+	a.settleOrphans(o)
 	if a.over || st.Closing || st.Timeline == (leases.Timeline{}) {
 		return
 	}

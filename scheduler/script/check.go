@@ -34,7 +34,7 @@ func (r *Runner) check() {
 		if !st.Unowned && r.cfg.Limits.Retained > 0 && st.Retained > st.Limits.Retained+st.Adopted {
 			r.broken("%d groups are retained, retained=%d", st.Retained, st.Limits.Retained)
 		}
-		r.count(o).check(st)
+		r.count(o).check(o, st)
 		r.count(o).checkTimes(o, st)
 	}
 }
@@ -151,7 +151,7 @@ func (r *Runner) cmdStuck(*args) {
 	}
 	r.broken("stuck: %d takes wait, %d holds stand, %d leases are open", st.WaitingTakes, st.Holds, st.OpenLeases)
 	r.cmdStats(nil)
-	for _, w := range r.owner.WorkerStats() {
+	for _, w := range r.owner.MemberStats() {
 		r.say("%s executes %d of %d samples, %d of them stuck; confirmed %d, current %t", r.session(w.Session), w.Executing, w.Slots, w.Stuck, w.Confirmed, w.Current)
 	}
 	r.say("recovering %t, closing %t, %d trainers, %d of %d engines unconfirmed", st.Recovering, st.Closing, st.Trainers, st.Unconfirmed, st.Engines)

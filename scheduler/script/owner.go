@@ -59,7 +59,7 @@ func (r *Runner) cmdOwner(a *args) {
 			WaitCommit: a.flag("wait-commit"),
 		},
 		Times: scheduler.Times{
-			ExecutionDeadline: seconds(a, "execution-deadline"), CancelGrace: seconds(a, "cancel-grace"),
+			ExecutionDeadline: seconds(a, "execution-deadline"), CancelGrace: seconds(a, "cancel-grace"), OrphanTTL: seconds(a, "orphan-ttl"),
 			StartDeadline: told(a, "start-deadline"), JoinTimeout: told(a, "join-timeout"), StallWarning: told(a, "stall-warning"),
 		},
 		Unowned:    a.pick("ownership", "leases", "none") == 1,
@@ -168,6 +168,14 @@ func (r *Runner) cmdNextRollout(*args) {
 }
 
 func (r *Runner) cmdClose(a *args) { r.owner.Close(r.ticket(), a.flag("force")) }
+
+// orphanTTL is how long the work of lost workers counts, the product's default when the story says nothing.
+func (r *Runner) orphanTTL() time.Duration {
+	if ttl := r.cfg.Times.OrphanTTL; ttl > 0 {
+		return ttl
+	}
+	return 10 * time.Minute
+}
 
 // fatal stands for whatever ends the run from outside: a source that cannot be read any more.
 type fatal string

@@ -132,8 +132,15 @@ func (p *process) holding(execution uint64) *scheduler.Held {
 
 func (r *Runner) cmdWorker(a *args) {
 	p := r.process(a)
-	p.member.Worker = &scheduler.WorkerRole{Slots: int(a.number("slots", 4)), Engine: a.flag("engine")}
+	p.member.Worker = &scheduler.WorkerRole{Slots: int(a.number("slots", 4)), Engine: a.flag("engine"), Uses: a.text("uses", "")}
 	p.member.Memory = a.number("memory", 0)
+	r.attach(p, true)
+}
+
+// cmdEngine attaches a process that holds weights and runs no work.
+func (r *Runner) cmdEngine(a *args) {
+	p := r.process(a)
+	p.member.Engine = &scheduler.EngineRole{Name: a.text("of", p.name)}
 	r.attach(p, true)
 }
 
@@ -181,7 +188,7 @@ func (r *Runner) cmdLose(a *args) {
 func (r *Runner) detach(p *process, reason string) {
 	for _, o := range r.owners() {
 		o.Detach(p.member.Session, reason)
-		r.count(o).detached(p.member.Session)
+		r.count(o).detached(o, p)
 	}
 }
 
@@ -205,7 +212,7 @@ func (r *Runner) cmdLeave(a *args) {
 	p.gone, p.on, p.inbox = true, nil, nil
 	for _, o := range r.owners() {
 		o.Leave(p.member.Session)
-		r.count(o).detached(p.member.Session)
+		r.count(o).detached(o, p)
 	}
 }
 

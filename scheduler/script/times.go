@@ -88,7 +88,7 @@ func (a *account) checkTimes(o *scheduler.Scheduler, st scheduler.Stats) {
 	if limit := r.deadline(); limit != scheduler.Never {
 		late := int64(0)
 		for _, c := range a.charged {
-			if c.waiting == 0 && (c.overdue == 0 && r.now-c.since >= limit || c.overdue != 0 && r.now-c.overdue >= r.grace()) {
+			if c.lost == 0 && c.waiting == 0 && (c.overdue == 0 && r.now-c.since >= limit || c.overdue != 0 && r.now-c.overdue >= r.grace()) {
 				late += c.samples
 			}
 		}

@@ -263,7 +263,7 @@ func (r *Runner) announce(p *process, version int64) {
 		var line leases.Timeline
 		line, err := r.owner.Confirm(s, version, nil)
 		if e := r.bySession(s); err == nil && e != nil {
-			e.member.Worker.Confirmed, e.member.Worker.Timeline = version, line
+			e.confirmed(version, line)
 		}
 	}
 	c := r.ticket()

@@ -145,6 +145,9 @@ func (r *Runner) cmdStats(*args) {
 	if v.Stuck+v.Resting+v.Interrupted > 0 {
 		r.say("interrupted %d, resting %d, stuck %d samples", v.Interrupted, v.Resting, v.Stuck)
 	}
+	if v.Orphans > 0 {
+		r.say("%d samples of lost workers may still run on their engines", v.Orphans)
+	}
 	if v.WaitsFor != "" {
 		r.say("waits: %s", v.WaitsFor)
 	}

@@ -124,9 +124,27 @@ func (r *Runner) cmdConfirm(a *args) {
 	version := a.number("version", 0)
 	line, err := r.owner.Confirm(p.member.Session, version, []byte(a.text("digest", "")))
 	if err == nil {
-		p.member.Worker.Confirmed, p.member.Worker.Timeline = version, line
+		p.confirmed(version, line)
 	}
 	r.result(err, "")
+}
+
+// confirmed is what an engine's sidecar remembers for the owner's next life.
+func (p *process) confirmed(version int64, line leases.Timeline) {
+	if e := p.member.Engine; e != nil {
+		e.Confirmed, e.Timeline = version, line
+		return
+	}
+	p.member.Worker.Confirmed, p.member.Worker.Timeline = version, line
+}
+
+func (r *Runner) cmdQuiet(a *args) {
+	p := r.find(a.word("an engine"))
+	freed, err := r.owner.Quiet(p.member.Session)
+	if err == nil {
+		r.count(r.owner).quiet(r.owner, p)
+	}
+	r.result(err, "%d samples freed", freed)
 }
 
 func (r *Runner) cmdSlots(a *args) {
