@@ -6,6 +6,7 @@ A job starts or owns a `Run`; engines attach as `Worker`, trainer ranks as `Trai
 from outrider.batch import Batch, Group
 from outrider.config import Limits, Policy
 from outrider.data_source import DataSource, data_source
+from outrider.engine import Engine
 from outrider.errors import (
     Closed,
     CohortChanged,
@@ -40,7 +41,7 @@ from outrider.stats import Books, Bound, Count, MemberStats, Stats, StepStats
 from outrider.stream import Stream, stream
 from outrider.tls import TLS
 from outrider.trainer import Trainer
-from outrider.update import Engine, Members, UpdateReport
+from outrider.update import EngineState, Members, UpdateReport
 from outrider.work import Work
 from outrider.worker import Worker
 
@@ -59,6 +60,7 @@ __all__ = [
     "DataSource",
     "EndOfRun",
     "Engine",
+    "EngineState",
     "Error",
     "Group",
     "Hold",

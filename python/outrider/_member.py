@@ -30,7 +30,14 @@ class Member:
     """
 
     def __init__(
-        self, run: Run, role: str, *, name: str | None = None, worker: Any = None, trainer: Any = None
+        self,
+        run: Run,
+        role: str,
+        *,
+        name: str | None = None,
+        worker: Any = None,
+        trainer: Any = None,
+        engine: Any = None,
     ) -> None:
         """Joins; waits for the owner's answer.
 
@@ -53,6 +60,7 @@ class Member:
             handle=_ray.actor_handle(),
             worker=worker,
             trainer=trainer,
+            engine=engine,
         )
         try:
             frame, self.fds = self.attachment.ask(0, join=join).result()

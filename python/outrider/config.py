@@ -23,7 +23,7 @@ _UNITS = {
     "TIB": 1 << 40,
 }
 _INT64 = (1 << 63) - 1
-_TIMES = ("execution_deadline", "cancel_grace", "start_deadline", "join_timeout", "stall_warning")
+_TIMES = ("execution_deadline", "cancel_grace", "orphan_ttl", "start_deadline", "join_timeout", "stall_warning")
 
 
 def count(name: str, value: Any, least: int, most: int = _INT64) -> int:
@@ -171,6 +171,8 @@ class Policy:
         cancel_grace: Seconds that a worker may take to end what it was told to cancel for its deadline. After that the execution
             is void: its group goes elsewhere, and its samples count against the worker's slots as stuck until they do end. A
             worker with more than half of its slots stuck gets no work.
+        orphan_ttl: Seconds that what a lost worker ran on an `outrider.Engine` counts against that, and is waited for by a draining
+            update, unless the engine says `quiet`.
         start_deadline: Seconds that a worker may be attached without asking for work or, when it is its own engine, without
             confirmed weights, before a warning names it and it is not counted on any more; None: for ever.
         join_timeout: Seconds that a waiting take waits while no worker is there that can work; then it raises `NoWorkers` and
@@ -199,6 +201,7 @@ class Policy:
     join_window: float = 5.0
     execution_deadline: float | None = 3600.0
     cancel_grace: float = 30.0
+    orphan_ttl: float = 600.0
     start_deadline: float | None = 300.0
     join_timeout: float | None = 600.0
     stall_warning: float | None = 30.0
@@ -226,7 +229,7 @@ class Policy:
         object.__setattr__(self, "max_failed", real("policy.max_failed", self.max_failed, 0.0, 1.0))
         object.__setattr__(self, "join_window", real("policy.join_window", self.join_window, 0.0, 3600.0))
         for name in _TIMES:
-            seconds(self, name, optional=name != "cancel_grace")
+            seconds(self, name, optional=name not in ("cancel_grace", "orphan_ttl"))
 
 
 def to_wire(

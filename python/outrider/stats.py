@@ -78,13 +78,14 @@ class MemberStats:
 
     Attributes:
         name: The actor's name, class, or the driver's pid.
-        role: "worker", "trainer", "client" …
+        role: "worker", "engine", "client", or the trainer's …
         session: Number of its session.
         executing: Samples that run there.
         slots: Parent slots that it runs at once.
         confirmed_version: Version of the weights that it says it holds.
         confirmed: Whether that is the announced one.
         stuck: Those of the executing samples that it did not end when it was told to.
+        orphans: Of an engine: samples of lost workers that may still run under its name.
     """
 
     name: str
@@ -95,6 +96,7 @@ class MemberStats:
     confirmed_version: int
     confirmed: bool
     stuck: int
+    orphans: int
 
 
 @dataclass(frozen=True)
@@ -155,6 +157,7 @@ class Stats:
         cursor: Groups that were ever reserved: each one is acknowledged, discarded, failed, live or to be replayed.
         replay: Groups below the cursor that are back in the source.
         stuck: Samples that their workers did not end when they were told to.
+        orphans: Samples that lost workers ran on engines elsewhere, which may run them still.
         resting: Groups that wait before they go out again, because their executions were lost one after the other.
         waiting_for_bytes: Producers of finished groups that wait until their host has room to write them.
         overdrawn: Groups that went beyond the byte bound because somebody waited for them, in this life of the owner.
@@ -195,6 +198,7 @@ class Stats:
     cursor: int
     replay: int
     stuck: int
+    orphans: int
     resting: int
     waiting_for_bytes: int
     overdrawn: int
@@ -269,6 +273,7 @@ _SAME = (
     "cursor",
     "replay",
     "stuck",
+    "orphans",
     "resting",
     "waiting_for_bytes",
     "overdrawn",

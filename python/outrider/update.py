@@ -20,8 +20,8 @@ _LIVES = 3
 
 
 @dataclass(frozen=True)
-class Engine:
-    """One process that holds serving weights.
+class EngineState:
+    """One process that holds serving weights, as an update found it.
 
     Attributes:
         name: As it joined: the actor's name or class.
@@ -42,17 +42,17 @@ class Engine:
         return _ray.load_handle(self._handle)
 
 
-class Members(Sequence[Engine]):
+class Members(Sequence[EngineState]):
     """The engines that `send` is to reach."""
 
-    def __init__(self, engines: Iterable[Engine]) -> None:
+    def __init__(self, engines: Iterable[EngineState]) -> None:
         self._engines = tuple(engines)
 
     @overload
-    def __getitem__(self, index: int) -> Engine: ...
+    def __getitem__(self, index: int) -> EngineState: ...
     @overload
     def __getitem__(self, index: slice) -> Members: ...
-    def __getitem__(self, index: int | slice) -> Engine | Members:
+    def __getitem__(self, index: int | slice) -> EngineState | Members:
         return Members(self._engines[index]) if isinstance(index, slice) else self._engines[index]
 
     def __len__(self) -> int:
@@ -205,7 +205,7 @@ class _Update:
 
     def _engines(self, confirmed: bool) -> Members:
         return Members(
-            Engine(engine.name, engine.session, engine.confirmed_version, engine.digest, engine.handle)
+            EngineState(engine.name, engine.session, engine.confirmed_version, engine.digest, engine.handle)
             for engine in self.state.engines
             if engine.confirmed == confirmed
         )

@@ -22,6 +22,7 @@ from outrider._row import from_bytes
 from outrider._segment import Segment
 from outrider._steps import Steps, Wait, awaiting, blocking
 from outrider.config import count
+from outrider.engine import confirming, engine_name
 from outrider.errors import Closed, ConfigError, EndOfRun, Error, Stale, kind_of
 from outrider.identity import identify
 from outrider.keyed import Rows
@@ -38,7 +39,8 @@ class Worker:
     Args:
         run: The run.
         slots: Parent slots that it runs at once, from when it first asks for work: by `serve`, `groups` or `batches`.
-        engine: Whether it holds the serving weights itself and confirms them.
+        engine: True: it holds the serving weights itself and confirms them. A name: they are in the processes that are
+            `outrider.Engine(run, name)`, and it gets work when those have confirmed them. False: nobody confirms any.
         name: Shown in logs, status and errors; None: the actor's name or class.
 
     Raises:
@@ -47,11 +49,10 @@ class Worker:
         Closed: The run is over.
     """
 
-    def __init__(self, run: Run, slots: int = 64, engine: bool = True, name: str | None = None) -> None:
-        if not isinstance(engine, bool):
-            raise ConfigError(f"outrider: Worker(engine={engine!r}) is a {type(engine).__name__}; give True or False")
+    def __init__(self, run: Run, slots: int = 64, engine: bool | str = True, name: str | None = None) -> None:
+        uses = "" if isinstance(engine, bool) else engine_name("engine", engine)
         self.capacity = count("slots", slots, 1, (1 << 31) - 1)
-        role = wire.WorkerRole(slots=0, engine=engine)
+        role = wire.WorkerRole(slots=0, engine=engine is True, uses=uses)
         self._member = Member(run, "worker", name=name, worker=role)
         self._slots = self.capacity
         self._asked = False
@@ -195,18 +196,11 @@ class Worker:
         Raises:
             Refused: Not the version of an update that is on, nor the announced one.
         """
-        blocking(self._confirm(version, digest))
+        blocking(confirming(self._member, version, digest))
 
     async def confirm_async(self, version: int, digest: str | None = None) -> None:
         """`confirm`, awaited."""
-        await awaiting(self._confirm(version, digest))
-
-    def _confirm(self, version: int, digest: str | None) -> Steps[None]:
-        yield Wait(
-            self._member.ask(
-                confirm=wire.Confirm(version=count("version", version, 0), digest="" if digest is None else str(digest))
-            )
-        )
+        await awaiting(confirming(self._member, version, digest))
 
     def drain(self) -> None:
         """Takes no new work and waits until what runs has been reported; then `groups` and `serve` end.
