@@ -1,0 +1,129 @@
+"""Several hosts on this machine: each has processes and a network of its own, and an address on one bridge. Needs root and iproute2."""
+
+import os
+import secrets
+import shutil
+import subprocess
+import sys
+
+RAY = [sys.executable, "-c", "from ray.scripts.scripts import main; main()"]
+
+
+def denied():
+    """Why there can be no hosts here; None when there can."""
+    if os.geteuid() != 0:
+        return "hosts are network namespaces, and making them needs root"
+    for tool in ("ip", "unshare", "nsenter"):
+        if shutil.which(tool) is None:
+            return f"hosts are network namespaces, and making them needs the command {tool}"
+    done = subprocess.run(["unshare", "--net", "--pid", "--fork", "true"], capture_output=True, text=True, check=False)
+    return done.stderr.strip() if done.returncode else None
+
+
+class Hosts:
+    """Hosts 1..count, in a network of their own. As a context manager: nothing of them is left after it.
+
+    Args:
+        count: How many.
+        directory: Where each keeps the files of its Ray; a short path, because sockets are among them.
+        environment: Of everything that is run there.
+    """
+
+    def __init__(self, count, directory, environment):
+        self.count, self.directory, self.environment = count, directory, environment
+        number = secrets.randbelow(100 * 250)
+        self.bridge, self.links, self.net = f"orb{number}", f"orv{number}", f"10.{100 + number // 250}.{number % 250}"
+        self.inits = {}  # host -> its process 1, as unshare's child
+
+    def __enter__(self):
+        try:
+            self._ip("link", "add", self.bridge, "type", "bridge")
+            self._ip("link", "set", self.bridge, "up")
+            for host in range(1, self.count + 1):
+                self._add(host)
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        for host in list(self.inits):
+            self.kill(host)
+        subprocess.run(["ip", "link", "del", self.bridge], capture_output=True, check=False)
+
+    def address(self, host):
+        return f"{self.net}.{host}"
+
+    def start_ray(self, host):
+        """Starts Ray there, the first host as its head; the resource `hostN` is on host N alone."""
+        where = (
+            ["--head", "--port=6379", "--include-dashboard=false"]
+            if host == 1
+            else [f"--address={self.address(1)}:6379"]
+        )
+        options = [
+            f"--node-ip-address={self.address(host)}",
+            "--num-cpus=2",
+            f'--resources={{"host{host}": 100}}',
+            "--disable-usage-stats",
+        ]
+        if host == 1:
+            options.append(f"--temp-dir={self.directory}/1")
+        done = self.run(host, *RAY, "start", *where, *options)
+        out, _ = done.communicate()
+        assert done.returncode == 0, out
+
+    def run(self, host, *command, **environment):
+        """Starts a command there, with more of an environment; its input and output are pipes of text."""
+        inside = ["nsenter", "-t", str(self._first(host)), "--net", "--pid", "--mount", f"--wd={self.directory}", "--"]
+        return subprocess.Popen(
+            [*inside, *map(str, command)],
+            env={**self.environment, **environment},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def kill(self, host):
+        """The host loses its power: every process there ends at once."""
+        init = self.inits.pop(host)
+        init.kill()
+        init.wait()
+
+    def _add(self, host):
+        self.inits[host] = init = subprocess.Popen(
+            [
+                "unshare",
+                "--net",
+                "--pid",
+                "--mount",
+                "--fork",
+                "--mount-proc",
+                "--kill-child",
+                "sh",
+                "-c",
+                "echo up; exec sleep infinity",
+            ],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert init.stdout.readline() == "up\n"
+        first, link = str(self._first(host)), f"{self.links}.{host}"
+        self._ip("link", "add", link, "type", "veth", "peer", "name", "eth0", "netns", first)
+        self._ip("link", "set", link, "master", self.bridge, "up")
+        for command in (
+            ["link", "set", "lo", "up"],
+            ["addr", "add", f"{self.address(host)}/24", "dev", "eth0"],
+            ["link", "set", "eth0", "up"],
+        ):
+            subprocess.run(["nsenter", "-t", first, "--net", "ip", *command], check=True)
+
+    def _first(self, host):
+        """Pid, seen from here, of the host's process 1."""
+        pid = self.inits[host].pid
+        with open(f"/proc/{pid}/task/{pid}/children") as children:
+            return int(children.read().split()[0])
+
+    def _ip(self, *words):
+        subprocess.run(["ip", *words], check=True, capture_output=True)

@@ -1,0 +1,39 @@
+"""A job over several hosts, run on the first: two engines on hosts of their own, the trainer beside the driver. `nodes.py GCS ADDRESS`."""
+
+import json
+import sys
+
+import actors
+import ray
+
+import outrider
+
+GROUPS = 16
+
+
+def main(gcs, address):
+    ray.init(address=gcs, _node_ip_address=address, log_to_driver=False)
+    limits = outrider.Limits(executing=2 * GROUPS, retained=GROUPS, completed=GROUPS // 2)
+    run = outrider.start(
+        "nodes", source=outrider.table(actors.rows(GROUPS), epochs=1), group_size=2, batch_groups=2, limits=limits
+    )
+    trainer = actors.Trainer.options(resources={"host1": 1}).remote(run, "checkpoint")
+    stays, ends = (actors.Engine.options(resources={host: 1}).remote(run, slots=8) for host in ("host2", "host3"))
+    held = [{group for _, group, *_ in ray.get(engine.hold.remote(4))} for engine in (stays, ends)]
+    for engine in (stays, ends):
+        assert ray.get(engine.complete.remote(1)) == [True]
+    first = ray.get(trainer.next.remote(0))
+    crossed = [sum(group in groups for group, _ in first) for groups in held]
+    assert ray.get(stays.complete.remote(1)) == ray.get(ends.complete.remote(1)) == [True]  # finished, and not trained
+    print("ready", crossed, flush=True)
+    sys.stdin.readline()  # the host of one engine is lost
+    ray.get(stays.complete.remote(2))
+    stays.serve.remote()
+    trained = first + [pair for rollout in range(1, GROUPS // 2) for pair in ray.get(trainer.next.remote(rollout))]
+    run.close().books.check()
+    groups, again = sorted(group for group, _ in trained), [group for group, attempt in trained if attempt > 1]
+    print("trained", json.dumps({"groups": groups, "again": again, "held_there": sorted(held[1])}), flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
