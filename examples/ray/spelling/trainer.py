@@ -40,6 +40,7 @@ class Trainer:
         self.lineage = lineage.Writer(self.directory / "lineage.jsonl")
         self.lineage.restored(self.last, grpo.digest(self.state.params))
         self.trainer = outrider.Trainer(run, state_at=self.last, state=saved.outrider)
+        self.batch: outrider.Batch | None = None
 
     def admit(self, publication: outrider.Publication) -> None:
         """Holds the batch; it may be trained on once the driver has committed its lease."""
@@ -53,6 +54,8 @@ class Trainer:
     def train(self, rollout: int) -> tuple[model.Params, Trained]:
         """One optimizer step on the admitted batch; returns the weights and what there is to tell."""
         batch = self.batch
+        if batch is None:  # Ray has started this actor again between the commit and this call
+            raise outrider.Refused(f"the life of this trainer that admitted rollout {rollout} has ended")
         rows = to_rows(batch)
         self.before = (self.last, self.state)
         self.state, self.last = grpo.step(self.state, grpo.fill(rows)), rollout
