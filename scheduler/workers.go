@@ -43,8 +43,8 @@ func (s *Scheduler) attachWorker(m *member, w *WorkerRole) []leases.Receipt {
 // reconcile adopts what a worker runs or has finished, when it still counts.
 func (s *Scheduler) reconcile(m *member, inventory []Held) (void []leases.Receipt) {
 	for _, h := range inventory {
-		e := s.running.find(h.Receipt)
-		if e == nil || e.receipt != h.Receipt {
+		e, r := s.running.find(h.Receipt), h.Receipt
+		if e == nil || e.receipt != r && (h.Outcome == nil || !e.voidUnder(r)) {
 			if g, err := s.ledger.Lookup(h.Receipt); err == nil && g.State() > leases.Executing {
 				continue // its terminal report arrived before
 			}
@@ -52,9 +52,10 @@ func (s *Scheduler) reconcile(m *member, inventory []Held) (void []leases.Receip
 				void = append(void, h.Receipt)
 				continue
 			}
+			r = e.receipt
 		}
 		if h.Outcome != nil {
-			if err := s.terminal(e.receipt, *h.Outcome); refused(err) {
+			if err := s.terminal(r, *h.Outcome); refused(err) {
 				s.log(Warn, "outcome in an inventory refused", "group", h.Receipt.Group, "worker", m.session, "error", err)
 			}
 		} else if h.Done > 0 && h.Done <= s.cfg.GroupSize {

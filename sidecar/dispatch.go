@@ -76,6 +76,8 @@ func (p *Process) dispatch(frame *wire.Frame) {
 		p.withMember(frame, func(m *member) { m.sampleDone(frame, body.SampleDone) })
 	case *wire.Frame_SetSlots:
 		p.withMember(frame, func(m *member) { m.setSlots(frame, body.SetSlots) })
+	case *wire.Frame_Drain:
+		p.withMember(frame, func(m *member) { m.drain(func(answer *wire.Frame) { p.relay(frame, answer) }) })
 	case *wire.Frame_Push:
 		p.withMember(frame, func(m *member) { m.push(frame, body.Push) })
 	case *wire.Frame_Confirm:
@@ -83,7 +85,7 @@ func (p *Process) dispatch(frame *wire.Frame) {
 	case *wire.Frame_Take, *wire.Frame_CancelTake, *wire.Frame_Publish, *wire.Frame_Commit, *wire.Frame_Rollback, *wire.Frame_LeaseStatus,
 		*wire.Frame_DiscardGroups, *wire.Frame_GetState, *wire.Frame_Saved, *wire.Frame_Rewind, *wire.Frame_GetStats, *wire.Frame_GetMetrics, *wire.Frame_Close,
 		*wire.Frame_Hold, *wire.Frame_AwaitFrontier, *wire.Frame_ReleaseHold, *wire.Frame_BeginUpdate, *wire.Frame_GetUpdate,
-		*wire.Frame_RecordUpdate, *wire.Frame_UndoUpdate, *wire.Frame_Drain, *wire.Frame_Credit, *wire.Frame_EndStream, *wire.Frame_CancelGroups, *wire.Frame_Quiet:
+		*wire.Frame_RecordUpdate, *wire.Frame_UndoUpdate, *wire.Frame_Credit, *wire.Frame_EndStream, *wire.Frame_CancelGroups, *wire.Frame_Quiet:
 		p.withMember(frame, func(m *member) { m.forward(frame) })
 	default:
 		p.answer(frame, nil, bridge.NewError(bridge.Refused, fmt.Sprintf("outrider: a sidecar does not take %T", body)))

@@ -289,3 +289,25 @@ func TestS11_17_WorkersGetTheTableOfPromptsAsASealedSegment(t *testing.T) {
 	grant := worker.next(func(f *wire.Frame) bool { return f.GetGrant() != nil }).GetGrant()
 	require.EqualValues(t, 0, grant.GetRows()[0], "a grant names the row")
 }
+
+// A worker that drained before the owner was killed gets nothing of the next life: what it would have got goes to the other one.
+func TestS3_11_ADrainOutlivesTheOwner(t *testing.T) {
+	t.Parallel()
+	owner, address := startOwner(t, testConfig(), 8, false)
+	drained, trainer := startWorker(t, address, "engine-0", 2), startTrainer(t, address, -1, nil)
+	drained.must(&wire.Frame{Member: drained.member, Body: &wire.Frame_Drain{Drain: &wire.Drain{}}})
+	drained.finish(1)
+	for _, r := range []*role{drained, trainer} {
+		r.located("")
+	}
+	owner.kill()
+	_, address = startOwner(t, testConfig(), 8, true)
+	for _, r := range []*role{drained, trainer} {
+		r.located(address)
+	}
+	require.Zero(t, drained.stats().GetExecuting())
+	other := startWorker(t, address, "engine-1", 2)
+	other.finish(3)
+	require.Equal(t, []int64{0, 1}, trainer.train(0))
+	require.Equal(t, []int64{2, 3}, trainer.train(1))
+}

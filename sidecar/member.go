@@ -187,6 +187,9 @@ func (m *member) connected(owner *bridge.Owner, joined *wire.Joined, err error) 
 	for _, id := range sortedKeys(m.questions) {
 		l.out.put(m.questions[id].frame)
 	}
+	if m.work != nil && m.work.draining {
+		m.drain(nil)
+	}
 	go func() {
 		for {
 			frame, err := owner.Recv()

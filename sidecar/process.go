@@ -189,7 +189,9 @@ func (p *Process) drainOnTerm(ctx context.Context) {
 func (p *Process) drain() {
 	p.parted = true
 	for _, m := range p.members {
-		m.drain()
+		if m.work != nil {
+			m.drain(nil)
+		}
 	}
 	p.endIfIdle()
 }

@@ -17,6 +17,7 @@ type work struct {
 	number   uint64                // of the last segment
 	ready    bool                  // the shim has the table
 	early    []*wire.Frame         // grants that came before
+	draining bool                  // it asked for no more work: every life of the owner is told
 }
 
 func newWork() *work { return &work{held: map[uint64]*wire.Held{}, segments: map[uint64]uint64{}} }
@@ -25,6 +26,9 @@ func (w *work) fillJoin(join *wire.Join) {
 	join.Inventory = &wire.Inventory{}
 	for _, execution := range sortedKeys(w.held) {
 		join.Inventory.Held = append(join.Inventory.Held, proto.CloneOf(w.held[execution]))
+	}
+	if w.draining {
+		join.GetWorker().Slots = 0 // the word that follows must not come after a grant
 	}
 }
 
@@ -165,11 +169,15 @@ func (m *member) setSlots(frame *wire.Frame, set *wire.SetSlots) {
 	m.ask(&wire.Frame{Body: &wire.Frame_SetSlots{SetSlots: set}}, func(answer *wire.Frame) { m.p.relay(frame, answer) })
 }
 
-// drain asks for no new work.
-func (m *member) drain() {
-	if m.work != nil {
-		m.ask(&wire.Frame{Body: &wire.Frame_Drain{Drain: &wire.Drain{}}}, func(*wire.Frame) {})
+// drain asks for no new work, of this life of the owner and of those that follow; answer may be nil.
+func (m *member) drain(answer func(*wire.Frame)) {
+	if answer == nil {
+		answer = func(*wire.Frame) {}
 	}
+	if m.work != nil {
+		m.work.draining = true
+	}
+	m.ask(&wire.Frame{Body: &wire.Frame_Drain{Drain: &wire.Drain{}}}, answer)
 }
 
 // idle reports whether nothing runs here.

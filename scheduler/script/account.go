@@ -15,6 +15,8 @@ type account struct {
 	r *Runner
 	// charged has the executions that a worker has not ended.
 	charged map[run]charge
+	// missed has those that a worker dialed again without, as it was when their grant was lost: they may be granted again.
+	missed map[run]charge
 	// kept is the data that was reported and not let go.
 	kept map[leases.Handle]data
 	// credits are the calls that wait for leave to write.
@@ -60,17 +62,23 @@ type data struct {
 func (r *Runner) count(o *scheduler.Scheduler) *account {
 	a := r.accounts[o]
 	if a == nil {
-		a = &account{r: r, charged: map[run]charge{}, kept: map[leases.Handle]data{}, credits: map[scheduler.Ticket][]request{}, quiets: map[*process]int{}, absent: present}
+		a = &account{r: r, charged: map[run]charge{}, missed: map[run]charge{}, kept: map[leases.Handle]data{}, credits: map[scheduler.Ticket][]request{}, quiets: map[*process]int{}, absent: present}
 		r.accounts[o] = a
 	}
 	return a
 }
 
 func (a *account) granted(g scheduler.Assignment) {
-	x := g.Receipt
-	if _, again := a.charged[runOf(x)]; !again {
-		a.charged[runOf(x)] = a.charge(x, g.Promise)
+	id := runOf(g.Receipt)
+	if _, known := a.charged[id]; known {
+		return
 	}
+	c, again := a.missed[id]
+	if !again {
+		c = a.charge(g.Receipt, g.Promise)
+	}
+	delete(a.missed, id)
+	a.charged[id] = c
 }
 
 func (a *account) charge(x leases.Receipt, may int64) charge {
@@ -142,11 +150,14 @@ func (a *account) attached(p *process, w *scheduler.WorkerRole, err error) {
 	before := a.charged
 	a.charged = map[run]charge{}
 	for id, c := range before {
-		if c.receipt.Worker != p.member.Session {
+		if c.receipt.Worker == p.member.Session {
+			a.missed[id] = c
+		} else {
 			a.charged[id] = c
 		}
 	}
 	for _, h := range w.Inventory {
+		delete(a.missed, runOf(h.Receipt))
 		if h.Outcome != nil {
 			delete(a.r.released, letGo{a.r.owner, h.Receipt}) // the word of that was lost with the connection
 			if c, known := before[runOf(h.Receipt)]; known {
@@ -283,6 +294,9 @@ func (r *Runner) checkGrant(from *scheduler.Scheduler, e scheduler.Grant) {
 		}
 		r.count(from).granted(e.Assignment)
 		return // after a reconnection
+	}
+	if p := r.bySession(x.Worker); p != nil && p.draining && p.on == from {
+		r.broken("%s is granted to %s, which drains", r.receipt(x), p.name)
 	}
 	r.grants[key] = x
 	a := r.count(from)

@@ -26,6 +26,8 @@ type process struct {
 
 	// Worker: what it runs and what it has finished and not been told to release, by execution.
 	held []scheduler.Held
+	// draining is set once it asked for no more work: its sidecar says so to the owner's next life.
+	draining bool
 	// stop has the executions that it was told to end: their data is not wanted.
 	stop map[uint64]bool
 
@@ -85,7 +87,11 @@ func (r *Runner) attach(p *process, lookedUp bool) {
 	m := p.member
 	m.LookedUp = lookedUp
 	if w := m.Worker; w != nil {
-		w.Inventory = slices.Clone(p.held)
+		role := *w
+		m.Worker, role.Inventory = &role, slices.Clone(p.held)
+		if p.draining {
+			role.Slots = 0 // until the owner has heard why
+		}
 	}
 	if t := m.Trainer; t != nil {
 		t.StateAt, t.Base, t.Log, t.Unsaid = p.at, p.base, slices.Clone(p.log), p.unsaid
@@ -103,6 +109,9 @@ func (r *Runner) attach(p *process, lookedUp bool) {
 		return
 	}
 	p.member.KnownTerm = w.Term
+	if p.draining {
+		r.result(r.owner.Drain(p.member.Session), "")
+	}
 	r.saysAgain(p)
 	for _, v := range w.Void {
 		// A finished one is released; one that runs is stopped, and its end reported all the same.
@@ -217,7 +226,9 @@ func (r *Runner) cmdLeave(a *args) {
 }
 
 func (r *Runner) cmdDrain(a *args) {
-	r.result(r.owner.Drain(r.find(a.word("a worker")).member.Session), "")
+	p := r.find(a.word("a worker"))
+	p.draining = true
+	r.result(r.owner.Drain(p.member.Session), "")
 }
 
 // cmdWeights shows what a trainer's weights contain, as its own lineage says.
