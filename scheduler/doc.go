@@ -26,8 +26,9 @@
 //	bytes      bytes of one host     data written or promised there                 it is freed
 //
 // Each reopens at its own transition and at no other. With completed full, finished groups wait as TERMINAL, or the policy evicts;
-// with bytes full, producers wait in turn, and only the group that a waiting take cannot do without may overdraw. Samples of a
-// worker that does not confirm an end stay charged to it, wherever their group has gone. [Limits] that are not given are derived.
+// with bytes full, producers wait in turn, and only the group that a waiting take cannot do without may overdraw. What readers keep
+// for longer is reported ([Scheduler.Mapped]) and in no bound. Samples of a worker that does not confirm an end stay charged to it,
+// wherever their group has gone. [Limits] that are not given are derived.
 //
 // # Who may run what
 //

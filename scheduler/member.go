@@ -1,6 +1,10 @@
 package scheduler
 
-import "outrider/leases"
+import (
+	"time"
+
+	"outrider/leases"
+)
 
 // Member is one attaching session with the roles it plays. One session may play several.
 type Member struct {
@@ -10,8 +14,9 @@ type Member struct {
 	// Memory is how many bytes the member's processes may use by the limits of its node or container; 0 when nobody says. Half of it
 	// is the byte bound of a host that is given none.
 	Memory int64
-	// Name is for messages only (actor, pid).
+	// Name and Pid are for messages only: the actor, and its process; 0 when nobody says.
 	Name string
+	Pid  int64
 	// KnownTerm is the highest term the member has seen; zero when it has seen none.
 	KnownTerm leases.Term
 	// LookedUp says that the member dialled this owner as the one the name directory has just given it.
@@ -81,6 +86,8 @@ type Welcome struct {
 	GroupSize   int
 	BatchGroups int
 	Unowned     bool
+	// HeldWarning is that of the run's Times: a rank's sidecar counts by it.
+	HeldWarning time.Duration
 	// Recovering is set while a later life has not learned its base: Timeline, Announced and NextRollout follow by
 	// a NewTimeline effect.
 	Recovering bool

@@ -12,6 +12,7 @@ import (
 type member struct {
 	session leases.Session
 	name    string
+	pid     int64
 	host    *host
 	worker  *WorkerRole
 	trainer *TrainerRole
@@ -55,6 +56,9 @@ type member struct {
 	brought bool
 	// baseIndex is the last entry that its base includes. It may be above that of the run's base, never goes back.
 	baseIndex uint64
+	mapped    Mapped
+	mappedAt  time.Duration // when mapped was true
+	saidHeld  bool          // it was reported for what it holds, until it holds nothing
 }
 
 // free is how many more samples the worker could run; negative when slots were taken away.
@@ -193,12 +197,12 @@ func (s *Scheduler) join(in Member) *member {
 	if in.Memory > 0 && (m.host.memory == 0 || in.Memory < m.host.memory) {
 		m.host.memory = in.Memory
 	}
-	m.name = in.Name
+	m.name, m.pid = in.Name, in.Pid
 	return m
 }
 
 func (s *Scheduler) welcome() Welcome {
-	w := Welcome{Term: s.term, GroupSize: s.cfg.GroupSize, BatchGroups: s.cfg.BatchGroups, Unowned: s.cfg.Unowned, Recovering: s.ledger == nil}
+	w := Welcome{Term: s.term, GroupSize: s.cfg.GroupSize, BatchGroups: s.cfg.BatchGroups, Unowned: s.cfg.Unowned, HeldWarning: s.cfg.Times.HeldWarning, Recovering: s.ledger == nil}
 	if s.ledger != nil {
 		w.Timeline, w.NextRollout = s.ledger.Timeline(), s.ledger.LastRollout()+1
 		w.Announced, _, _, _ = s.ledger.Announced()

@@ -126,7 +126,7 @@ func (s *Scheduler) Stats() Stats {
 	return out
 }
 
-// MemberStats is one worker's or engine's share of a status screen.
+// MemberStats is one member's share of a status screen.
 type MemberStats struct {
 	Session leases.Session
 	// Executing counts the samples charged to it, Slots those it may run.
@@ -138,19 +138,25 @@ type MemberStats struct {
 	// Confirmed is the weight version that it confirmed last; Current says whether it may get work with it.
 	Confirmed int64
 	Current   bool
+	// Mapped is what a rank's process has mapped of rollouts.
+	Mapped Mapped
 }
 
-// MemberStats returns the attached workers and engines, in the order of their attachment.
+// MemberStats returns the attached workers, engines and ranks, in the order of their attachment.
 func (s *Scheduler) MemberStats() []MemberStats {
 	var out []MemberStats
 	for _, m := range s.order {
-		if m.worker == nil && m.serves == nil {
+		if m.worker == nil && m.serves == nil && m.trainer == nil {
 			continue
 		}
-		one := MemberStats{Session: m.session, Executing: m.charged, Stuck: m.stuck, Confirmed: m.confirmedBy(), Current: s.ledger != nil && s.current(m)}
+		one := MemberStats{Session: m.session, Mapped: m.mappedBy(s.now)}
+		if m.worker != nil || m.serves != nil {
+			one.Executing, one.Stuck, one.Confirmed, one.Current = m.charged, m.stuck, m.confirmedBy(), s.ledger != nil && s.current(m)
+		}
 		if m.worker != nil {
 			one.Slots = int64(m.worker.Slots)
-		} else {
+		}
+		if m.serves != nil {
 			one.Orphans = m.serves.orphans
 		}
 		out = append(out, one)

@@ -27,6 +27,9 @@ type Times struct {
 	// StallWarning is how long no group may have been finished, while some run or a take waits, before that is reported;
 	// 0 means 30 s. Further warnings come ever slower.
 	StallWarning time.Duration
+	// HeldWarning is how long a rank's process may have a segment mapped before that is reported, once until it has let
+	// go; 0 means 10 min.
+	HeldWarning time.Duration
 }
 
 const (
@@ -36,6 +39,7 @@ const (
 	defaultStartDeadline     = 5 * time.Minute
 	defaultJoinTimeout       = 10 * time.Minute
 	defaultStallWarning      = 30 * time.Second
+	defaultHeldWarning       = 10 * time.Minute
 )
 
 // complete fills in what was left out and lists what cannot work.
@@ -53,6 +57,7 @@ func (t *Times) complete() []string {
 		{"start_deadline", &t.StartDeadline, defaultStartDeadline, false},
 		{"join_timeout", &t.JoinTimeout, defaultJoinTimeout, false},
 		{"stall_warning", &t.StallWarning, defaultStallWarning, false},
+		{"held_warning", &t.HeldWarning, defaultHeldWarning, false},
 	} {
 		switch {
 		case *of.value == 0:

@@ -59,7 +59,7 @@ func schedulerConfig(own *wire.Own, table *arrowio.Segment, session uint64) (sch
 	config.Times = scheduler.Times{
 		ExecutionDeadline: span(times.GetExecutionDeadline()), CancelGrace: span(times.GetCancelGrace()), StartDeadline: span(times.GetStartDeadline()),
 		OrphanTTL:   span(times.GetOrphanTtl()),
-		JoinTimeout: span(times.GetJoinTimeout()), StallWarning: span(times.GetStallWarning()),
+		JoinTimeout: span(times.GetJoinTimeout()), StallWarning: span(times.GetStallWarning()), HeldWarning: span(times.GetHeldWarning()),
 	}
 	if len(own.GetState()) > 0 {
 		config.State = own.GetState()
@@ -76,6 +76,14 @@ func span(ms int64) time.Duration {
 		return scheduler.Never
 	}
 	return time.Duration(ms) * time.Millisecond
+}
+
+// fromSpan is a limit in time as the wire has it, in ms; negative: none.
+func fromSpan(limit time.Duration) int64 {
+	if limit < 0 {
+		return -1
+	}
+	return max(1, limit.Milliseconds())
 }
 
 // streamShare stands for the size of a stream where a share of the source is meant: nobody knows how long it will be.

@@ -51,8 +51,10 @@ type member struct {
 	producer *producer                // of a stream; nil until the first push
 	repeated map[uint64]leases.PushID // pushes that were asked again of this life of the owner, by question
 
-	work    *work    // workers
-	trainer *rankLog // trainers
+	work    *work         // workers
+	trainer *rankLog      // trainers
+	held    time.Duration // of trainers: what was mapped for longer counts as held
+	mapped  *wire.Mapped  // of trainers: what this life of the owner was told last
 }
 
 // question was asked of the owner; it is asked again of the owner's next life until it is answered.
@@ -89,7 +91,7 @@ func (p *Process) join(frame *wire.Frame, join *wire.Join) {
 	m := &member{p: p, access: access, id: p.lastMid, session: binary.LittleEndian.Uint64(random[:]) | 1, join: join, joining: frame, questions: map[uint64]*question{}, committing: map[uint64]func(){}, term: &wire.Term{}}
 	m.stopped, m.stop = context.WithCancel(context.Background())
 	m.retry = backoff.NewExponentialBackOff(backoff.WithInitialInterval(50*time.Millisecond), backoff.WithMaxInterval(2*time.Second), backoff.WithMaxElapsedTime(0))
-	join.Session = m.session
+	join.Session, join.Pid = m.session, int64(p.config.Parent)
 	join.Endpoint = &wire.Endpoint{Session: m.session, Host: p.host, Socket: p.listener.Name(), Memory: uint64(node.Memory())}
 	switch {
 	case join.GetWorker() != nil:
@@ -181,6 +183,9 @@ func (m *member) connected(owner *bridge.Owner, joined *wire.Joined, err error) 
 	}
 	if m.joining != nil {
 		m.answerJoin(joined)
+	}
+	if m.trainer != nil {
+		m.watchMappings(joined.GetHeldWarning())
 	}
 	m.repeated = map[uint64]leases.PushID{}
 	m.pushAgain(l)

@@ -1,6 +1,7 @@
 package sidecar
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -79,6 +80,17 @@ func (c runCollector) Collect(out chan<- prometheus.Metric) {
 	put(prometheus.GaugeValue, "announced_version", "Weight version that the trainer announced.", float64(s.GetAnnouncedVersion()))
 	put(prometheus.GaugeValue, "workers", "Attached workers.", float64(s.GetWorkers()))
 	put(prometheus.GaugeValue, "trainers", "Attached trainer ranks.", float64(s.GetTrainers()))
+	for _, m := range s.GetMembers() {
+		rank := []string{"role", m.GetRole(), "name", m.GetName(), "pid", strconv.FormatInt(m.GetPid(), 10), "session", fmt.Sprintf("%016x", m.GetSession())}
+		if m.GetMappedBytes() > 0 {
+			put(prometheus.GaugeValue, "mapped_bytes", "What a rank's process has mapped of rollouts.", float64(m.GetMappedBytes()), rank...)
+		}
+		if m.GetHeldSegments() > 0 {
+			put(prometheus.GaugeValue, "held_segments", "Segments that a rank's process has had mapped for longer than held_warning.", float64(m.GetHeldSegments()), rank...)
+			put(prometheus.GaugeValue, "held_bytes", "Their bytes.", float64(m.GetHeldBytes()), rank...)
+			put(prometheus.GaugeValue, "held_seconds", "For how long it has had the first of them.", m.GetHeldSeconds(), rank...)
+		}
+	}
 	put(prometheus.GaugeValue, "unconfirmed_engines", "Engines that get no work until they confirm the announced version.", float64(s.GetUnconfirmed()))
 	put(prometheus.CounterValue, "requeued_groups_total", "Groups that went back to the source, in this life of the owner.", float64(s.GetRequeued()))
 	put(prometheus.CounterValue, "stale_outcomes_total", "Outcomes refused because their receipt was void.", float64(s.GetStaleOutcomes()))

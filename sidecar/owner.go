@@ -236,6 +236,7 @@ func (o *owner) attach(a *attached, id uint64) {
 		Session: uint64(a.session), Term: fromTerm(welcome.Term), Timeline: fromTimeline(welcome.Timeline),
 		NextRollout: welcome.NextRollout, AnnouncedVersion: welcome.Announced, GroupSize: uint32(welcome.GroupSize), BatchGroups: uint32(welcome.BatchGroups),
 		Ownership: "leases", Source: o.table.GetSource(), Table: o.table.GetTable(), TableSegment: o.table.GetTableSegment(), Ready: welcome.Timeline.Number != 0,
+		HeldWarning: fromSpan(welcome.HeldWarning),
 	}
 	if welcome.Unowned {
 		joined.Ownership = "none"
@@ -251,7 +252,7 @@ func (o *owner) attach(a *attached, id uint64) {
 // member translates a Join, with what a worker still holds.
 func (o *owner) member(join *wire.Join) scheduler.Member {
 	m := scheduler.Member{
-		Session: leases.Session(join.GetSession()), Host: join.GetEndpoint().GetHost(), Name: join.GetName(), Memory: int64(join.GetEndpoint().GetMemory()),
+		Session: leases.Session(join.GetSession()), Host: join.GetEndpoint().GetHost(), Name: join.GetName(), Pid: join.GetPid(), Memory: int64(join.GetEndpoint().GetMemory()),
 		KnownTerm: toTerm(join.GetKnownTerm()), LookedUp: join.GetLookedUp(),
 	}
 	switch worker, trainer, engine := join.GetWorker(), join.GetTrainer(), join.GetEngine(); {

@@ -47,6 +47,7 @@ type Process struct {
 	asked     uint64
 	questions map[uint64]func(*wire.Frame) // asked of the shim, not answered
 	parted    bool                         // the shim has said that it leaves
+	mappings  *mappings                    // nil until a rank has joined
 }
 
 // Run is the life of a sidecar; it returns the exit code.

@@ -77,6 +77,8 @@ func (o *owner) event(a *attached, frame *wire.Frame) {
 	case *wire.Frame_Restored:
 		unsaid, err := s.Restored(a.session, body.Restored.GetRollout())
 		reply(&wire.Frame{Body: &wire.Frame_Restored{Restored: &wire.Restored{Rollout: body.Restored.GetRollout(), Unsaid: unsaid}}}, err)
+	case *wire.Frame_Mapped:
+		o.mapped(a, body.Mapped)
 	case *wire.Frame_Commit:
 		o.commit(a, body.Commit, reply)
 	case *wire.Frame_Rollback:

@@ -98,6 +98,7 @@ type Frame struct {
 	//	*Frame_Append
 	//	*Frame_Committed
 	//	*Frame_Restored
+	//	*Frame_Mapped
 	//	*Frame_GetState
 	//	*Frame_StateBytes
 	//	*Frame_Saved
@@ -710,6 +711,15 @@ func (x *Frame) GetRestored() *Restored {
 	return nil
 }
 
+func (x *Frame) GetMapped() *Mapped {
+	if x != nil {
+		if x, ok := x.Body.(*Frame_Mapped); ok {
+			return x.Mapped
+		}
+	}
+	return nil
+}
+
 func (x *Frame) GetGetState() *GetState {
 	if x != nil {
 		if x, ok := x.Body.(*Frame_GetState); ok {
@@ -1133,6 +1143,10 @@ type Frame_Restored struct {
 	Restored *Restored `protobuf:"bytes,200,opt,name=restored,proto3,oneof"`
 }
 
+type Frame_Mapped struct {
+	Mapped *Mapped `protobuf:"bytes,290,opt,name=mapped,proto3,oneof"`
+}
+
 type Frame_GetState struct {
 	// the run
 	GetState *GetState `protobuf:"bytes,90,opt,name=get_state,json=getState,proto3,oneof"`
@@ -1330,6 +1344,8 @@ func (*Frame_Append) isFrame_Body() {}
 func (*Frame_Committed) isFrame_Body() {}
 
 func (*Frame_Restored) isFrame_Body() {}
+
+func (*Frame_Mapped) isFrame_Body() {}
 
 func (*Frame_GetState) isFrame_Body() {}
 
@@ -2542,6 +2558,7 @@ type Times struct {
 	JoinTimeout       int64                  `protobuf:"varint,4,opt,name=join_timeout,json=joinTimeout,proto3" json:"join_timeout,omitempty"`
 	StallWarning      int64                  `protobuf:"varint,5,opt,name=stall_warning,json=stallWarning,proto3" json:"stall_warning,omitempty"`
 	OrphanTtl         int64                  `protobuf:"varint,224,opt,name=orphan_ttl,json=orphanTtl,proto3" json:"orphan_ttl,omitempty"`
+	HeldWarning       int64                  `protobuf:"varint,290,opt,name=held_warning,json=heldWarning,proto3" json:"held_warning,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
 }
@@ -2614,6 +2631,13 @@ func (x *Times) GetStallWarning() int64 {
 func (x *Times) GetOrphanTtl() int64 {
 	if x != nil {
 		return x.OrphanTtl
+	}
+	return 0
+}
+
+func (x *Times) GetHeldWarning() int64 {
+	if x != nil {
+		return x.HeldWarning
 	}
 	return 0
 }
@@ -3078,6 +3102,7 @@ type Join struct {
 	// The address came from the name directory just now.
 	LookedUp      bool       `protobuf:"varint,23,opt,name=looked_up,json=lookedUp,proto3" json:"looked_up,omitempty"`
 	Inventory     *Inventory `protobuf:"bytes,24,opt,name=inventory,proto3" json:"inventory,omitempty"`
+	Pid           int64      `protobuf:"varint,290,opt,name=pid,proto3" json:"pid,omitempty"` // of the process that the sidecar serves
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3194,6 +3219,13 @@ func (x *Join) GetInventory() *Inventory {
 		return x.Inventory
 	}
 	return nil
+}
+
+func (x *Join) GetPid() int64 {
+	if x != nil {
+		return x.Pid
+	}
+	return 0
 }
 
 type WorkerRole struct {
@@ -3575,7 +3607,9 @@ type Joined struct {
 	// False while a later life of the owner has not learned its base; timeline, next_rollout and announced_version follow.
 	Ready bool `protobuf:"varint,13,opt,name=ready,proto3" json:"ready,omitempty"`
 	// As Source.kind.
-	Source        string `protobuf:"bytes,120,opt,name=source,proto3" json:"source,omitempty"`
+	Source string `protobuf:"bytes,120,opt,name=source,proto3" json:"source,omitempty"`
+	// Times.held_warning of the run, for a rank's sidecar.
+	HeldWarning   int64 `protobuf:"varint,290,opt,name=held_warning,json=heldWarning,proto3" json:"held_warning,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3706,6 +3740,13 @@ func (x *Joined) GetSource() string {
 		return x.Source
 	}
 	return ""
+}
+
+func (x *Joined) GetHeldWarning() int64 {
+	if x != nil {
+		return x.HeldWarning
+	}
+	return 0
 }
 
 type Leave struct {
@@ -6774,6 +6815,76 @@ func (x *Append) GetDecides() uint64 {
 	return 0
 }
 
+// What a rank's process has mapped of rollouts. Its sidecar reads it from the kernel and says it when it has changed.
+type Mapped struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Bytes int64                  `protobuf:"varint,290,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	// For longer than held_warning, the first of them for so many ms.
+	HeldSegments  int64 `protobuf:"varint,291,opt,name=held_segments,json=heldSegments,proto3" json:"held_segments,omitempty"`
+	HeldBytes     int64 `protobuf:"varint,292,opt,name=held_bytes,json=heldBytes,proto3" json:"held_bytes,omitempty"`
+	HeldMs        int64 `protobuf:"varint,293,opt,name=held_ms,json=heldMs,proto3" json:"held_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Mapped) Reset() {
+	*x = Mapped{}
+	mi := &file_outrider_proto_msgTypes[85]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Mapped) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Mapped) ProtoMessage() {}
+
+func (x *Mapped) ProtoReflect() protoreflect.Message {
+	mi := &file_outrider_proto_msgTypes[85]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Mapped.ProtoReflect.Descriptor instead.
+func (*Mapped) Descriptor() ([]byte, []int) {
+	return file_outrider_proto_rawDescGZIP(), []int{85}
+}
+
+func (x *Mapped) GetBytes() int64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+func (x *Mapped) GetHeldSegments() int64 {
+	if x != nil {
+		return x.HeldSegments
+	}
+	return 0
+}
+
+func (x *Mapped) GetHeldBytes() int64 {
+	if x != nil {
+		return x.HeldBytes
+	}
+	return 0
+}
+
+func (x *Mapped) GetHeldMs() int64 {
+	if x != nil {
+		return x.HeldMs
+	}
+	return 0
+}
+
 // The batch is this rank's to train: its parameters will contain the rollout.
 type Committed struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -6785,7 +6896,7 @@ type Committed struct {
 
 func (x *Committed) Reset() {
 	*x = Committed{}
-	mi := &file_outrider_proto_msgTypes[85]
+	mi := &file_outrider_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6797,7 +6908,7 @@ func (x *Committed) String() string {
 func (*Committed) ProtoMessage() {}
 
 func (x *Committed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[85]
+	mi := &file_outrider_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6810,7 +6921,7 @@ func (x *Committed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Committed.ProtoReflect.Descriptor instead.
 func (*Committed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{85}
+	return file_outrider_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *Committed) GetAdmission() uint64 {
@@ -6836,7 +6947,7 @@ type GetState struct {
 
 func (x *GetState) Reset() {
 	*x = GetState{}
-	mi := &file_outrider_proto_msgTypes[86]
+	mi := &file_outrider_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6848,7 +6959,7 @@ func (x *GetState) String() string {
 func (*GetState) ProtoMessage() {}
 
 func (x *GetState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[86]
+	mi := &file_outrider_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6861,7 +6972,7 @@ func (x *GetState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetState.ProtoReflect.Descriptor instead.
 func (*GetState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{86}
+	return file_outrider_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *GetState) GetRollout() int64 {
@@ -6880,7 +6991,7 @@ type StateBytes struct {
 
 func (x *StateBytes) Reset() {
 	*x = StateBytes{}
-	mi := &file_outrider_proto_msgTypes[87]
+	mi := &file_outrider_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6892,7 +7003,7 @@ func (x *StateBytes) String() string {
 func (*StateBytes) ProtoMessage() {}
 
 func (x *StateBytes) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[87]
+	mi := &file_outrider_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6905,7 +7016,7 @@ func (x *StateBytes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateBytes.ProtoReflect.Descriptor instead.
 func (*StateBytes) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{87}
+	return file_outrider_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *StateBytes) GetState() []byte {
@@ -6924,7 +7035,7 @@ type Saved struct {
 
 func (x *Saved) Reset() {
 	*x = Saved{}
-	mi := &file_outrider_proto_msgTypes[88]
+	mi := &file_outrider_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6936,7 +7047,7 @@ func (x *Saved) String() string {
 func (*Saved) ProtoMessage() {}
 
 func (x *Saved) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[88]
+	mi := &file_outrider_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6949,7 +7060,7 @@ func (x *Saved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Saved.ProtoReflect.Descriptor instead.
 func (*Saved) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{88}
+	return file_outrider_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *Saved) GetRollout() int64 {
@@ -6968,7 +7079,7 @@ type Rewind struct {
 
 func (x *Rewind) Reset() {
 	*x = Rewind{}
-	mi := &file_outrider_proto_msgTypes[89]
+	mi := &file_outrider_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6980,7 +7091,7 @@ func (x *Rewind) String() string {
 func (*Rewind) ProtoMessage() {}
 
 func (x *Rewind) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[89]
+	mi := &file_outrider_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6993,7 +7104,7 @@ func (x *Rewind) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rewind.ProtoReflect.Descriptor instead.
 func (*Rewind) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{89}
+	return file_outrider_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *Rewind) GetRollout() int64 {
@@ -7014,7 +7125,7 @@ type Rewound struct {
 
 func (x *Rewound) Reset() {
 	*x = Rewound{}
-	mi := &file_outrider_proto_msgTypes[90]
+	mi := &file_outrider_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7026,7 +7137,7 @@ func (x *Rewound) String() string {
 func (*Rewound) ProtoMessage() {}
 
 func (x *Rewound) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[90]
+	mi := &file_outrider_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7039,7 +7150,7 @@ func (x *Rewound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rewound.ProtoReflect.Descriptor instead.
 func (*Rewound) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{90}
+	return file_outrider_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *Rewound) GetRollout() int64 {
@@ -7075,7 +7186,7 @@ type GetStats struct {
 
 func (x *GetStats) Reset() {
 	*x = GetStats{}
-	mi := &file_outrider_proto_msgTypes[91]
+	mi := &file_outrider_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7087,7 +7198,7 @@ func (x *GetStats) String() string {
 func (*GetStats) ProtoMessage() {}
 
 func (x *GetStats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[91]
+	mi := &file_outrider_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7100,7 +7211,7 @@ func (x *GetStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStats.ProtoReflect.Descriptor instead.
 func (*GetStats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{91}
+	return file_outrider_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *GetStats) GetReady() bool {
@@ -7128,7 +7239,7 @@ type Count struct {
 
 func (x *Count) Reset() {
 	*x = Count{}
-	mi := &file_outrider_proto_msgTypes[92]
+	mi := &file_outrider_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7140,7 +7251,7 @@ func (x *Count) String() string {
 func (*Count) ProtoMessage() {}
 
 func (x *Count) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[92]
+	mi := &file_outrider_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7153,7 +7264,7 @@ func (x *Count) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Count.ProtoReflect.Descriptor instead.
 func (*Count) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{92}
+	return file_outrider_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *Count) GetGroups() int64 {
@@ -7192,7 +7303,7 @@ type Books struct {
 
 func (x *Books) Reset() {
 	*x = Books{}
-	mi := &file_outrider_proto_msgTypes[93]
+	mi := &file_outrider_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7204,7 +7315,7 @@ func (x *Books) String() string {
 func (*Books) ProtoMessage() {}
 
 func (x *Books) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[93]
+	mi := &file_outrider_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7217,7 +7328,7 @@ func (x *Books) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Books.ProtoReflect.Descriptor instead.
 func (*Books) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{93}
+	return file_outrider_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *Books) GetReserved() *Count {
@@ -7312,7 +7423,7 @@ type Stats struct {
 
 func (x *Stats) Reset() {
 	*x = Stats{}
-	mi := &file_outrider_proto_msgTypes[94]
+	mi := &file_outrider_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7324,7 +7435,7 @@ func (x *Stats) String() string {
 func (*Stats) ProtoMessage() {}
 
 func (x *Stats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[94]
+	mi := &file_outrider_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7337,7 +7448,7 @@ func (x *Stats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stats.ProtoReflect.Descriptor instead.
 func (*Stats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{94}
+	return file_outrider_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *Stats) GetBooks() *Books {
@@ -7638,7 +7749,7 @@ type StepStats struct {
 
 func (x *StepStats) Reset() {
 	*x = StepStats{}
-	mi := &file_outrider_proto_msgTypes[95]
+	mi := &file_outrider_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7650,7 +7761,7 @@ func (x *StepStats) String() string {
 func (*StepStats) ProtoMessage() {}
 
 func (x *StepStats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[95]
+	mi := &file_outrider_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7663,7 +7774,7 @@ func (x *StepStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepStats.ProtoReflect.Descriptor instead.
 func (*StepStats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{95}
+	return file_outrider_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *StepStats) GetConsumed() int64 {
@@ -7740,13 +7851,19 @@ type MemberStats struct {
 	Confirmed        bool                   `protobuf:"varint,7,opt,name=confirmed,proto3" json:"confirmed,omitempty"`
 	Stuck            int64                  `protobuf:"varint,60,opt,name=stuck,proto3" json:"stuck,omitempty"`      // of executing: samples that it did not end when told to
 	Orphans          int64                  `protobuf:"varint,226,opt,name=orphans,proto3" json:"orphans,omitempty"` // of an engine: samples of lost workers that may still run under its name
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	Pid              int64                  `protobuf:"varint,290,opt,name=pid,proto3" json:"pid,omitempty"`
+	// Of a rank, as Mapped.
+	MappedBytes   int64   `protobuf:"varint,291,opt,name=mapped_bytes,json=mappedBytes,proto3" json:"mapped_bytes,omitempty"`
+	HeldSegments  int64   `protobuf:"varint,292,opt,name=held_segments,json=heldSegments,proto3" json:"held_segments,omitempty"`
+	HeldBytes     int64   `protobuf:"varint,293,opt,name=held_bytes,json=heldBytes,proto3" json:"held_bytes,omitempty"`
+	HeldSeconds   float64 `protobuf:"fixed64,294,opt,name=held_seconds,json=heldSeconds,proto3" json:"held_seconds,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *MemberStats) Reset() {
 	*x = MemberStats{}
-	mi := &file_outrider_proto_msgTypes[96]
+	mi := &file_outrider_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7758,7 +7875,7 @@ func (x *MemberStats) String() string {
 func (*MemberStats) ProtoMessage() {}
 
 func (x *MemberStats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[96]
+	mi := &file_outrider_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7771,7 +7888,7 @@ func (x *MemberStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberStats.ProtoReflect.Descriptor instead.
 func (*MemberStats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{96}
+	return file_outrider_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *MemberStats) GetName() string {
@@ -7837,6 +7954,41 @@ func (x *MemberStats) GetOrphans() int64 {
 	return 0
 }
 
+func (x *MemberStats) GetPid() int64 {
+	if x != nil {
+		return x.Pid
+	}
+	return 0
+}
+
+func (x *MemberStats) GetMappedBytes() int64 {
+	if x != nil {
+		return x.MappedBytes
+	}
+	return 0
+}
+
+func (x *MemberStats) GetHeldSegments() int64 {
+	if x != nil {
+		return x.HeldSegments
+	}
+	return 0
+}
+
+func (x *MemberStats) GetHeldBytes() int64 {
+	if x != nil {
+		return x.HeldBytes
+	}
+	return 0
+}
+
+func (x *MemberStats) GetHeldSeconds() float64 {
+	if x != nil {
+		return x.HeldSeconds
+	}
+	return 0
+}
+
 // The run's numbers in the Prometheus text format.
 type GetMetrics struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -7846,7 +7998,7 @@ type GetMetrics struct {
 
 func (x *GetMetrics) Reset() {
 	*x = GetMetrics{}
-	mi := &file_outrider_proto_msgTypes[97]
+	mi := &file_outrider_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7858,7 +8010,7 @@ func (x *GetMetrics) String() string {
 func (*GetMetrics) ProtoMessage() {}
 
 func (x *GetMetrics) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[97]
+	mi := &file_outrider_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7871,7 +8023,7 @@ func (x *GetMetrics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetMetrics.ProtoReflect.Descriptor instead.
 func (*GetMetrics) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{97}
+	return file_outrider_proto_rawDescGZIP(), []int{98}
 }
 
 type Metrics struct {
@@ -7883,7 +8035,7 @@ type Metrics struct {
 
 func (x *Metrics) Reset() {
 	*x = Metrics{}
-	mi := &file_outrider_proto_msgTypes[98]
+	mi := &file_outrider_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7895,7 +8047,7 @@ func (x *Metrics) String() string {
 func (*Metrics) ProtoMessage() {}
 
 func (x *Metrics) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[98]
+	mi := &file_outrider_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7908,7 +8060,7 @@ func (x *Metrics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Metrics.ProtoReflect.Descriptor instead.
 func (*Metrics) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{98}
+	return file_outrider_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *Metrics) GetText() string {
@@ -7927,7 +8079,7 @@ type Close struct {
 
 func (x *Close) Reset() {
 	*x = Close{}
-	mi := &file_outrider_proto_msgTypes[99]
+	mi := &file_outrider_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7939,7 +8091,7 @@ func (x *Close) String() string {
 func (*Close) ProtoMessage() {}
 
 func (x *Close) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[99]
+	mi := &file_outrider_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7952,7 +8104,7 @@ func (x *Close) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Close.ProtoReflect.Descriptor instead.
 func (*Close) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{99}
+	return file_outrider_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *Close) GetForce() bool {
@@ -7972,7 +8124,7 @@ type Closed struct {
 
 func (x *Closed) Reset() {
 	*x = Closed{}
-	mi := &file_outrider_proto_msgTypes[100]
+	mi := &file_outrider_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7984,7 +8136,7 @@ func (x *Closed) String() string {
 func (*Closed) ProtoMessage() {}
 
 func (x *Closed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[100]
+	mi := &file_outrider_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7997,7 +8149,7 @@ func (x *Closed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Closed.ProtoReflect.Descriptor instead.
 func (*Closed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{100}
+	return file_outrider_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *Closed) GetStats() *Stats {
@@ -8023,7 +8175,7 @@ type Hold struct {
 
 func (x *Hold) Reset() {
 	*x = Hold{}
-	mi := &file_outrider_proto_msgTypes[101]
+	mi := &file_outrider_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8035,7 +8187,7 @@ func (x *Hold) String() string {
 func (*Hold) ProtoMessage() {}
 
 func (x *Hold) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[101]
+	mi := &file_outrider_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8048,7 +8200,7 @@ func (x *Hold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hold.ProtoReflect.Descriptor instead.
 func (*Hold) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{101}
+	return file_outrider_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *Hold) GetReason() string {
@@ -8067,7 +8219,7 @@ type HoldGranted struct {
 
 func (x *HoldGranted) Reset() {
 	*x = HoldGranted{}
-	mi := &file_outrider_proto_msgTypes[102]
+	mi := &file_outrider_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8079,7 +8231,7 @@ func (x *HoldGranted) String() string {
 func (*HoldGranted) ProtoMessage() {}
 
 func (x *HoldGranted) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[102]
+	mi := &file_outrider_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8092,7 +8244,7 @@ func (x *HoldGranted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldGranted.ProtoReflect.Descriptor instead.
 func (*HoldGranted) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{102}
+	return file_outrider_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *HoldGranted) GetHold() uint64 {
@@ -8111,7 +8263,7 @@ type AwaitFrontier struct {
 
 func (x *AwaitFrontier) Reset() {
 	*x = AwaitFrontier{}
-	mi := &file_outrider_proto_msgTypes[103]
+	mi := &file_outrider_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8123,7 +8275,7 @@ func (x *AwaitFrontier) String() string {
 func (*AwaitFrontier) ProtoMessage() {}
 
 func (x *AwaitFrontier) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[103]
+	mi := &file_outrider_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8136,7 +8288,7 @@ func (x *AwaitFrontier) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AwaitFrontier.ProtoReflect.Descriptor instead.
 func (*AwaitFrontier) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{103}
+	return file_outrider_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *AwaitFrontier) GetHold() uint64 {
@@ -8155,7 +8307,7 @@ type ReleaseHold struct {
 
 func (x *ReleaseHold) Reset() {
 	*x = ReleaseHold{}
-	mi := &file_outrider_proto_msgTypes[104]
+	mi := &file_outrider_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8167,7 +8319,7 @@ func (x *ReleaseHold) String() string {
 func (*ReleaseHold) ProtoMessage() {}
 
 func (x *ReleaseHold) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[104]
+	mi := &file_outrider_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8180,7 +8332,7 @@ func (x *ReleaseHold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseHold.ProtoReflect.Descriptor instead.
 func (*ReleaseHold) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{104}
+	return file_outrider_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *ReleaseHold) GetHold() uint64 {
@@ -8201,7 +8353,7 @@ type BeginUpdate struct {
 
 func (x *BeginUpdate) Reset() {
 	*x = BeginUpdate{}
-	mi := &file_outrider_proto_msgTypes[105]
+	mi := &file_outrider_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8213,7 +8365,7 @@ func (x *BeginUpdate) String() string {
 func (*BeginUpdate) ProtoMessage() {}
 
 func (x *BeginUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[105]
+	mi := &file_outrider_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8226,7 +8378,7 @@ func (x *BeginUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginUpdate.ProtoReflect.Descriptor instead.
 func (*BeginUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{105}
+	return file_outrider_proto_rawDescGZIP(), []int{106}
 }
 
 func (x *BeginUpdate) GetVersion() int64 {
@@ -8264,7 +8416,7 @@ type EngineState struct {
 
 func (x *EngineState) Reset() {
 	*x = EngineState{}
-	mi := &file_outrider_proto_msgTypes[106]
+	mi := &file_outrider_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8276,7 +8428,7 @@ func (x *EngineState) String() string {
 func (*EngineState) ProtoMessage() {}
 
 func (x *EngineState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[106]
+	mi := &file_outrider_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8289,7 +8441,7 @@ func (x *EngineState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EngineState.ProtoReflect.Descriptor instead.
 func (*EngineState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{106}
+	return file_outrider_proto_rawDescGZIP(), []int{107}
 }
 
 func (x *EngineState) GetSession() uint64 {
@@ -8349,7 +8501,7 @@ type UpdateState struct {
 
 func (x *UpdateState) Reset() {
 	*x = UpdateState{}
-	mi := &file_outrider_proto_msgTypes[107]
+	mi := &file_outrider_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8361,7 +8513,7 @@ func (x *UpdateState) String() string {
 func (*UpdateState) ProtoMessage() {}
 
 func (x *UpdateState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[107]
+	mi := &file_outrider_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8374,7 +8526,7 @@ func (x *UpdateState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateState.ProtoReflect.Descriptor instead.
 func (*UpdateState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{107}
+	return file_outrider_proto_rawDescGZIP(), []int{108}
 }
 
 func (x *UpdateState) GetHold() uint64 {
@@ -8435,7 +8587,7 @@ type GetUpdate struct {
 
 func (x *GetUpdate) Reset() {
 	*x = GetUpdate{}
-	mi := &file_outrider_proto_msgTypes[108]
+	mi := &file_outrider_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8447,7 +8599,7 @@ func (x *GetUpdate) String() string {
 func (*GetUpdate) ProtoMessage() {}
 
 func (x *GetUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[108]
+	mi := &file_outrider_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8460,7 +8612,7 @@ func (x *GetUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetUpdate.ProtoReflect.Descriptor instead.
 func (*GetUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{108}
+	return file_outrider_proto_rawDescGZIP(), []int{109}
 }
 
 func (x *GetUpdate) GetHold() uint64 {
@@ -8481,7 +8633,7 @@ type RecordUpdate struct {
 
 func (x *RecordUpdate) Reset() {
 	*x = RecordUpdate{}
-	mi := &file_outrider_proto_msgTypes[109]
+	mi := &file_outrider_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8493,7 +8645,7 @@ func (x *RecordUpdate) String() string {
 func (*RecordUpdate) ProtoMessage() {}
 
 func (x *RecordUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[109]
+	mi := &file_outrider_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8506,7 +8658,7 @@ func (x *RecordUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordUpdate.ProtoReflect.Descriptor instead.
 func (*RecordUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{109}
+	return file_outrider_proto_rawDescGZIP(), []int{110}
 }
 
 func (x *RecordUpdate) GetHold() uint64 {
@@ -8533,7 +8685,7 @@ type UndoUpdate struct {
 
 func (x *UndoUpdate) Reset() {
 	*x = UndoUpdate{}
-	mi := &file_outrider_proto_msgTypes[110]
+	mi := &file_outrider_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8545,7 +8697,7 @@ func (x *UndoUpdate) String() string {
 func (*UndoUpdate) ProtoMessage() {}
 
 func (x *UndoUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[110]
+	mi := &file_outrider_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8558,7 +8710,7 @@ func (x *UndoUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoUpdate.ProtoReflect.Descriptor instead.
 func (*UndoUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{110}
+	return file_outrider_proto_rawDescGZIP(), []int{111}
 }
 
 func (x *UndoUpdate) GetHold() uint64 {
@@ -8572,7 +8724,7 @@ var File_outrider_proto protoreflect.FileDescriptor
 
 const file_outrider_proto_rawDesc = "" +
 	"\n" +
-	"\x0eoutrider.proto\x12\voutrider.v1\"\xa1 \n" +
+	"\x0eoutrider.proto\x12\voutrider.v1\"\xd1 \n" +
 	"\x05Frame\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x16\n" +
 	"\x06answer\x18\x02 \x01(\bR\x06answer\x12\x16\n" +
@@ -8639,7 +8791,8 @@ const file_outrider_proto_rawDesc = "" +
 	"\bset_base\x18P \x01(\v2\x14.outrider.v1.SetBaseH\x00R\asetBase\x12-\n" +
 	"\x06append\x18Q \x01(\v2\x13.outrider.v1.AppendH\x00R\x06append\x126\n" +
 	"\tcommitted\x18R \x01(\v2\x16.outrider.v1.CommittedH\x00R\tcommitted\x124\n" +
-	"\brestored\x18\xc8\x01 \x01(\v2\x15.outrider.v1.RestoredH\x00R\brestored\x124\n" +
+	"\brestored\x18\xc8\x01 \x01(\v2\x15.outrider.v1.RestoredH\x00R\brestored\x12.\n" +
+	"\x06mapped\x18\xa2\x02 \x01(\v2\x13.outrider.v1.MappedH\x00R\x06mapped\x124\n" +
 	"\tget_state\x18Z \x01(\v2\x15.outrider.v1.GetStateH\x00R\bgetState\x12:\n" +
 	"\vstate_bytes\x18[ \x01(\v2\x17.outrider.v1.StateBytesH\x00R\n" +
 	"stateBytes\x12*\n" +
@@ -8756,7 +8909,7 @@ const file_outrider_proto_rawDesc = "" +
 	"\fmax_requeues\x18\x8c\x01 \x01(\rR\vmaxRequeues\x12$\n" +
 	"\rbatch_samples\x18\xe6\x01 \x01(\x04R\fbatchSamples\x12\"\n" +
 	"\fbatch_tokens\x18\xe7\x01 \x01(\x04R\vbatchTokens\x12\"\n" +
-	"\fcommit_order\x18\xe8\x01 \x01(\tR\vcommitOrder\"\xe8\x01\n" +
+	"\fcommit_order\x18\xe8\x01 \x01(\tR\vcommitOrder\"\x8c\x02\n" +
 	"\x05Times\x12-\n" +
 	"\x12execution_deadline\x18\x01 \x01(\x03R\x11executionDeadline\x12!\n" +
 	"\fcancel_grace\x18\x02 \x01(\x03R\vcancelGrace\x12%\n" +
@@ -8764,7 +8917,8 @@ const file_outrider_proto_rawDesc = "" +
 	"\fjoin_timeout\x18\x04 \x01(\x03R\vjoinTimeout\x12#\n" +
 	"\rstall_warning\x18\x05 \x01(\x03R\fstallWarning\x12\x1e\n" +
 	"\n" +
-	"orphan_ttl\x18\xe0\x01 \x01(\x03R\torphanTtl\"\xac\x01\n" +
+	"orphan_ttl\x18\xe0\x01 \x01(\x03R\torphanTtl\x12\"\n" +
+	"\fheld_warning\x18\xa2\x02 \x01(\x03R\vheldWarning\"\xac\x01\n" +
 	"\x06Source\x12\x18\n" +
 	"\ashuffle\x18\x01 \x01(\bR\ashuffle\x12\x12\n" +
 	"\x04seed\x18\x02 \x01(\x04R\x04seed\x12\x16\n" +
@@ -8794,7 +8948,7 @@ const file_outrider_proto_rawDesc = "" +
 	"\x06failed\x18\x01 \x03(\x04B\x02\x10\x01R\x06failed\x12\x14\n" +
 	"\x05error\x18\x02 \x01(\tR\x05error\"!\n" +
 	"\x05Owned\x12\x18\n" +
-	"\aaddress\x18\x01 \x01(\tR\aaddress\"\xd9\x03\n" +
+	"\aaddress\x18\x01 \x01(\tR\aaddress\"\xec\x03\n" +
 	"\x04Join\x12\"\n" +
 	"\x03run\x18\x01 \x01(\v2\x10.outrider.v1.RunR\x03run\x12\x18\n" +
 	"\aaddress\x18\x02 \x01(\tR\aaddress\x12\x12\n" +
@@ -8808,7 +8962,8 @@ const file_outrider_proto_rawDesc = "" +
 	"\n" +
 	"known_term\x18\x16 \x01(\v2\x11.outrider.v1.TermR\tknownTerm\x12\x1b\n" +
 	"\tlooked_up\x18\x17 \x01(\bR\blookedUp\x124\n" +
-	"\tinventory\x18\x18 \x01(\v2\x16.outrider.v1.InventoryR\tinventory\"\xc2\x01\n" +
+	"\tinventory\x18\x18 \x01(\v2\x16.outrider.v1.InventoryR\tinventory\x12\x11\n" +
+	"\x03pid\x18\xa2\x02 \x01(\x03R\x03pid\"\xc2\x01\n" +
 	"\n" +
 	"WorkerRole\x12\x14\n" +
 	"\x05slots\x18\x01 \x01(\rR\x05slots\x12\x16\n" +
@@ -8840,7 +8995,7 @@ const file_outrider_proto_rawDesc = "" +
 	"\areceipt\x18\x01 \x01(\v2\x14.outrider.v1.ReceiptR\areceipt\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\x03R\aversion\x12\x12\n" +
 	"\x04done\x18\x03 \x01(\rR\x04done\x12.\n" +
-	"\aoutcome\x18\x04 \x01(\v2\x14.outrider.v1.OutcomeR\aoutcome\"\x86\x04\n" +
+	"\aoutcome\x18\x04 \x01(\v2\x14.outrider.v1.OutcomeR\aoutcome\"\xaa\x04\n" +
 	"\x06Joined\x12\x16\n" +
 	"\x06member\x18\x01 \x01(\rR\x06member\x12\x18\n" +
 	"\asession\x18\x02 \x01(\x06R\asession\x12%\n" +
@@ -8857,7 +9012,8 @@ const file_outrider_proto_rawDesc = "" +
 	"\rtable_segment\x18\v \x01(\v2\x16.outrider.v1.SegmentIdR\ftableSegment\x12(\n" +
 	"\x04void\x18\f \x03(\v2\x14.outrider.v1.ReceiptR\x04void\x12\x14\n" +
 	"\x05ready\x18\r \x01(\bR\x05ready\x12\x16\n" +
-	"\x06source\x18x \x01(\tR\x06source\"\a\n" +
+	"\x06source\x18x \x01(\tR\x06source\x12\"\n" +
+	"\fheld_warning\x18\xa2\x02 \x01(\x03R\vheldWarning\"\a\n" +
 	"\x05Leave\"\x1a\n" +
 	"\x06Locate\x12\x10\n" +
 	"\x03run\x18\x01 \x01(\tR\x03run\"#\n" +
@@ -9075,7 +9231,13 @@ const file_outrider_proto_rawDesc = "" +
 	"\x03log\x18\x03 \x03(\v2\x12.outrider.v1.EntryR\x03log\"L\n" +
 	"\x06Append\x12(\n" +
 	"\x05entry\x18\x01 \x01(\v2\x12.outrider.v1.EntryR\x05entry\x12\x18\n" +
-	"\adecides\x18n \x01(\x04R\adecides\"C\n" +
+	"\adecides\x18n \x01(\x04R\adecides\"\x7f\n" +
+	"\x06Mapped\x12\x15\n" +
+	"\x05bytes\x18\xa2\x02 \x01(\x03R\x05bytes\x12$\n" +
+	"\rheld_segments\x18\xa3\x02 \x01(\x03R\fheldSegments\x12\x1e\n" +
+	"\n" +
+	"held_bytes\x18\xa4\x02 \x01(\x03R\theldBytes\x12\x18\n" +
+	"\aheld_ms\x18\xa5\x02 \x01(\x03R\x06heldMs\"C\n" +
 	"\tCommitted\x12\x1c\n" +
 	"\tadmission\x18\x01 \x01(\x04R\tadmission\x12\x18\n" +
 	"\arollout\x18\x02 \x01(\x03R\arollout\"$\n" +
@@ -9168,7 +9330,7 @@ const file_outrider_proto_rawDesc = "" +
 	"\brequeued\x18\x91\x01 \x01(\x03R\brequeued\x12\x1b\n" +
 	"\bbuffered\x18\x92\x01 \x01(\x03R\bbuffered\x127\n" +
 	"\x17buffered_staleness_mean\x18\x93\x01 \x01(\x01R\x15bufferedStalenessMean\x125\n" +
-	"\x16buffered_staleness_max\x18\x94\x01 \x01(\x03R\x14bufferedStalenessMax\"\xff\x01\n" +
+	"\x16buffered_staleness_max\x18\x94\x01 \x01(\x03R\x14bufferedStalenessMax\"\xa0\x03\n" +
 	"\vMemberStats\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04role\x18\x02 \x01(\tR\x04role\x12\x18\n" +
@@ -9178,7 +9340,13 @@ const file_outrider_proto_rawDesc = "" +
 	"\x11confirmed_version\x18\x06 \x01(\x03R\x10confirmedVersion\x12\x1c\n" +
 	"\tconfirmed\x18\a \x01(\bR\tconfirmed\x12\x14\n" +
 	"\x05stuck\x18< \x01(\x03R\x05stuck\x12\x19\n" +
-	"\aorphans\x18\xe2\x01 \x01(\x03R\aorphans\"\f\n" +
+	"\aorphans\x18\xe2\x01 \x01(\x03R\aorphans\x12\x11\n" +
+	"\x03pid\x18\xa2\x02 \x01(\x03R\x03pid\x12\"\n" +
+	"\fmapped_bytes\x18\xa3\x02 \x01(\x03R\vmappedBytes\x12$\n" +
+	"\rheld_segments\x18\xa4\x02 \x01(\x03R\fheldSegments\x12\x1e\n" +
+	"\n" +
+	"held_bytes\x18\xa5\x02 \x01(\x03R\theldBytes\x12\"\n" +
+	"\fheld_seconds\x18\xa6\x02 \x01(\x01R\vheldSeconds\"\f\n" +
 	"\n" +
 	"GetMetrics\"\x1d\n" +
 	"\aMetrics\x12\x12\n" +
@@ -9238,7 +9406,7 @@ func file_outrider_proto_rawDescGZIP() []byte {
 	return file_outrider_proto_rawDescData
 }
 
-var file_outrider_proto_msgTypes = make([]protoimpl.MessageInfo, 115)
+var file_outrider_proto_msgTypes = make([]protoimpl.MessageInfo, 116)
 var file_outrider_proto_goTypes = []any{
 	(*Frame)(nil),           // 0: outrider.v1.Frame
 	(*Error)(nil),           // 1: outrider.v1.Error
@@ -9325,36 +9493,37 @@ var file_outrider_proto_goTypes = []any{
 	(*Entry)(nil),           // 82: outrider.v1.Entry
 	(*SetBase)(nil),         // 83: outrider.v1.SetBase
 	(*Append)(nil),          // 84: outrider.v1.Append
-	(*Committed)(nil),       // 85: outrider.v1.Committed
-	(*GetState)(nil),        // 86: outrider.v1.GetState
-	(*StateBytes)(nil),      // 87: outrider.v1.StateBytes
-	(*Saved)(nil),           // 88: outrider.v1.Saved
-	(*Rewind)(nil),          // 89: outrider.v1.Rewind
-	(*Rewound)(nil),         // 90: outrider.v1.Rewound
-	(*GetStats)(nil),        // 91: outrider.v1.GetStats
-	(*Count)(nil),           // 92: outrider.v1.Count
-	(*Books)(nil),           // 93: outrider.v1.Books
-	(*Stats)(nil),           // 94: outrider.v1.Stats
-	(*StepStats)(nil),       // 95: outrider.v1.StepStats
-	(*MemberStats)(nil),     // 96: outrider.v1.MemberStats
-	(*GetMetrics)(nil),      // 97: outrider.v1.GetMetrics
-	(*Metrics)(nil),         // 98: outrider.v1.Metrics
-	(*Close)(nil),           // 99: outrider.v1.Close
-	(*Closed)(nil),          // 100: outrider.v1.Closed
-	(*Hold)(nil),            // 101: outrider.v1.Hold
-	(*HoldGranted)(nil),     // 102: outrider.v1.HoldGranted
-	(*AwaitFrontier)(nil),   // 103: outrider.v1.AwaitFrontier
-	(*ReleaseHold)(nil),     // 104: outrider.v1.ReleaseHold
-	(*BeginUpdate)(nil),     // 105: outrider.v1.BeginUpdate
-	(*EngineState)(nil),     // 106: outrider.v1.EngineState
-	(*UpdateState)(nil),     // 107: outrider.v1.UpdateState
-	(*GetUpdate)(nil),       // 108: outrider.v1.GetUpdate
-	(*RecordUpdate)(nil),    // 109: outrider.v1.RecordUpdate
-	(*UndoUpdate)(nil),      // 110: outrider.v1.UndoUpdate
-	nil,                     // 111: outrider.v1.Publish.RolesEntry
-	nil,                     // 112: outrider.v1.Publication.RolesEntry
-	nil,                     // 113: outrider.v1.Books.DiscardedEntry
-	nil,                     // 114: outrider.v1.Books.LiveGroupsEntry
+	(*Mapped)(nil),          // 85: outrider.v1.Mapped
+	(*Committed)(nil),       // 86: outrider.v1.Committed
+	(*GetState)(nil),        // 87: outrider.v1.GetState
+	(*StateBytes)(nil),      // 88: outrider.v1.StateBytes
+	(*Saved)(nil),           // 89: outrider.v1.Saved
+	(*Rewind)(nil),          // 90: outrider.v1.Rewind
+	(*Rewound)(nil),         // 91: outrider.v1.Rewound
+	(*GetStats)(nil),        // 92: outrider.v1.GetStats
+	(*Count)(nil),           // 93: outrider.v1.Count
+	(*Books)(nil),           // 94: outrider.v1.Books
+	(*Stats)(nil),           // 95: outrider.v1.Stats
+	(*StepStats)(nil),       // 96: outrider.v1.StepStats
+	(*MemberStats)(nil),     // 97: outrider.v1.MemberStats
+	(*GetMetrics)(nil),      // 98: outrider.v1.GetMetrics
+	(*Metrics)(nil),         // 99: outrider.v1.Metrics
+	(*Close)(nil),           // 100: outrider.v1.Close
+	(*Closed)(nil),          // 101: outrider.v1.Closed
+	(*Hold)(nil),            // 102: outrider.v1.Hold
+	(*HoldGranted)(nil),     // 103: outrider.v1.HoldGranted
+	(*AwaitFrontier)(nil),   // 104: outrider.v1.AwaitFrontier
+	(*ReleaseHold)(nil),     // 105: outrider.v1.ReleaseHold
+	(*BeginUpdate)(nil),     // 106: outrider.v1.BeginUpdate
+	(*EngineState)(nil),     // 107: outrider.v1.EngineState
+	(*UpdateState)(nil),     // 108: outrider.v1.UpdateState
+	(*GetUpdate)(nil),       // 109: outrider.v1.GetUpdate
+	(*RecordUpdate)(nil),    // 110: outrider.v1.RecordUpdate
+	(*UndoUpdate)(nil),      // 111: outrider.v1.UndoUpdate
+	nil,                     // 112: outrider.v1.Publish.RolesEntry
+	nil,                     // 113: outrider.v1.Publication.RolesEntry
+	nil,                     // 114: outrider.v1.Books.DiscardedEntry
+	nil,                     // 115: outrider.v1.Books.LiveGroupsEntry
 }
 var file_outrider_proto_depIdxs = []int32{
 	1,   // 0: outrider.v1.Frame.error:type_name -> outrider.v1.Error
@@ -9414,115 +9583,116 @@ var file_outrider_proto_depIdxs = []int32{
 	23,  // 54: outrider.v1.Frame.gave_back:type_name -> outrider.v1.GaveBack
 	83,  // 55: outrider.v1.Frame.set_base:type_name -> outrider.v1.SetBase
 	84,  // 56: outrider.v1.Frame.append:type_name -> outrider.v1.Append
-	85,  // 57: outrider.v1.Frame.committed:type_name -> outrider.v1.Committed
+	86,  // 57: outrider.v1.Frame.committed:type_name -> outrider.v1.Committed
 	36,  // 58: outrider.v1.Frame.restored:type_name -> outrider.v1.Restored
-	86,  // 59: outrider.v1.Frame.get_state:type_name -> outrider.v1.GetState
-	87,  // 60: outrider.v1.Frame.state_bytes:type_name -> outrider.v1.StateBytes
-	88,  // 61: outrider.v1.Frame.saved:type_name -> outrider.v1.Saved
-	89,  // 62: outrider.v1.Frame.rewind:type_name -> outrider.v1.Rewind
-	90,  // 63: outrider.v1.Frame.rewound:type_name -> outrider.v1.Rewound
-	91,  // 64: outrider.v1.Frame.get_stats:type_name -> outrider.v1.GetStats
-	94,  // 65: outrider.v1.Frame.stats:type_name -> outrider.v1.Stats
-	99,  // 66: outrider.v1.Frame.close:type_name -> outrider.v1.Close
-	100, // 67: outrider.v1.Frame.closed:type_name -> outrider.v1.Closed
-	97,  // 68: outrider.v1.Frame.get_metrics:type_name -> outrider.v1.GetMetrics
-	98,  // 69: outrider.v1.Frame.metrics:type_name -> outrider.v1.Metrics
-	101, // 70: outrider.v1.Frame.hold:type_name -> outrider.v1.Hold
-	102, // 71: outrider.v1.Frame.hold_granted:type_name -> outrider.v1.HoldGranted
-	103, // 72: outrider.v1.Frame.await_frontier:type_name -> outrider.v1.AwaitFrontier
-	104, // 73: outrider.v1.Frame.release_hold:type_name -> outrider.v1.ReleaseHold
-	105, // 74: outrider.v1.Frame.begin_update:type_name -> outrider.v1.BeginUpdate
-	107, // 75: outrider.v1.Frame.update_state:type_name -> outrider.v1.UpdateState
-	108, // 76: outrider.v1.Frame.get_update:type_name -> outrider.v1.GetUpdate
-	109, // 77: outrider.v1.Frame.record_update:type_name -> outrider.v1.RecordUpdate
-	110, // 78: outrider.v1.Frame.undo_update:type_name -> outrider.v1.UndoUpdate
-	7,   // 79: outrider.v1.Timeline.origin:type_name -> outrider.v1.Term
-	8,   // 80: outrider.v1.Receipt.timeline:type_name -> outrider.v1.Timeline
-	10,  // 81: outrider.v1.Locator.segment:type_name -> outrider.v1.SegmentId
-	14,  // 82: outrider.v1.Run.tls:type_name -> outrider.v1.Tls
-	13,  // 83: outrider.v1.Own.run:type_name -> outrider.v1.Run
-	16,  // 84: outrider.v1.Own.config:type_name -> outrider.v1.Config
-	18,  // 85: outrider.v1.Config.source:type_name -> outrider.v1.Source
-	17,  // 86: outrider.v1.Config.times:type_name -> outrider.v1.Times
-	21,  // 87: outrider.v1.Pulled.groups:type_name -> outrider.v1.Given
-	13,  // 88: outrider.v1.Join.run:type_name -> outrider.v1.Run
-	26,  // 89: outrider.v1.Join.worker:type_name -> outrider.v1.WorkerRole
-	28,  // 90: outrider.v1.Join.trainer:type_name -> outrider.v1.TrainerRole
-	27,  // 91: outrider.v1.Join.engine:type_name -> outrider.v1.EngineRole
-	12,  // 92: outrider.v1.Join.endpoint:type_name -> outrider.v1.Endpoint
-	7,   // 93: outrider.v1.Join.known_term:type_name -> outrider.v1.Term
-	29,  // 94: outrider.v1.Join.inventory:type_name -> outrider.v1.Inventory
-	8,   // 95: outrider.v1.WorkerRole.confirmed_timeline:type_name -> outrider.v1.Timeline
-	8,   // 96: outrider.v1.EngineRole.confirmed_timeline:type_name -> outrider.v1.Timeline
-	82,  // 97: outrider.v1.TrainerRole.log:type_name -> outrider.v1.Entry
-	30,  // 98: outrider.v1.Inventory.held:type_name -> outrider.v1.Held
-	9,   // 99: outrider.v1.Held.receipt:type_name -> outrider.v1.Receipt
-	55,  // 100: outrider.v1.Held.outcome:type_name -> outrider.v1.Outcome
-	7,   // 101: outrider.v1.Joined.term:type_name -> outrider.v1.Term
-	8,   // 102: outrider.v1.Joined.timeline:type_name -> outrider.v1.Timeline
-	12,  // 103: outrider.v1.Joined.table:type_name -> outrider.v1.Endpoint
-	10,  // 104: outrider.v1.Joined.table_segment:type_name -> outrider.v1.SegmentId
-	9,   // 105: outrider.v1.Joined.void:type_name -> outrider.v1.Receipt
-	7,   // 106: outrider.v1.NewTerm.term:type_name -> outrider.v1.Term
-	8,   // 107: outrider.v1.NewTimeline.timeline:type_name -> outrider.v1.Timeline
-	1,   // 108: outrider.v1.End.error:type_name -> outrider.v1.Error
-	10,  // 109: outrider.v1.Fetch.segments:type_name -> outrider.v1.SegmentId
-	10,  // 110: outrider.v1.Fetched.segments:type_name -> outrider.v1.SegmentId
-	8,   // 111: outrider.v1.Receipts.timeline:type_name -> outrider.v1.Timeline
-	41,  // 112: outrider.v1.Grant.receipts:type_name -> outrider.v1.Receipts
-	41,  // 113: outrider.v1.Carried.receipts:type_name -> outrider.v1.Receipts
-	41,  // 114: outrider.v1.Credit.receipts:type_name -> outrider.v1.Receipts
-	9,   // 115: outrider.v1.Cancel.receipts:type_name -> outrider.v1.Receipt
-	52,  // 116: outrider.v1.SampleDone.counts:type_name -> outrider.v1.SampleCount
-	9,   // 117: outrider.v1.SampleCount.receipt:type_name -> outrider.v1.Receipt
-	55,  // 118: outrider.v1.Report.outcomes:type_name -> outrider.v1.Outcome
-	54,  // 119: outrider.v1.Report.successes:type_name -> outrider.v1.Successes
-	41,  // 120: outrider.v1.Successes.receipts:type_name -> outrider.v1.Receipts
-	9,   // 121: outrider.v1.Outcome.receipt:type_name -> outrider.v1.Receipt
-	11,  // 122: outrider.v1.Outcome.locator:type_name -> outrider.v1.Locator
-	56,  // 123: outrider.v1.Outcome.summary:type_name -> outrider.v1.Summary
-	1,   // 124: outrider.v1.Reported.errors:type_name -> outrider.v1.Error
-	8,   // 125: outrider.v1.Confirmed.timeline:type_name -> outrider.v1.Timeline
-	67,  // 126: outrider.v1.Take.alone:type_name -> outrider.v1.Alone
-	11,  // 127: outrider.v1.LeasedGroup.locator:type_name -> outrider.v1.Locator
-	56,  // 128: outrider.v1.LeasedGroup.summary:type_name -> outrider.v1.Summary
-	69,  // 129: outrider.v1.Lease.groups:type_name -> outrider.v1.LeasedGroup
-	12,  // 130: outrider.v1.Lease.endpoints:type_name -> outrider.v1.Endpoint
-	11,  // 131: outrider.v1.Shard.locators:type_name -> outrider.v1.Locator
-	71,  // 132: outrider.v1.Publish.shards:type_name -> outrider.v1.Shard
-	111, // 133: outrider.v1.Publish.roles:type_name -> outrider.v1.Publish.RolesEntry
-	8,   // 134: outrider.v1.Publication.timeline:type_name -> outrider.v1.Timeline
-	7,   // 135: outrider.v1.Publication.term:type_name -> outrider.v1.Term
-	71,  // 136: outrider.v1.Publication.shards:type_name -> outrider.v1.Shard
-	112, // 137: outrider.v1.Publication.roles:type_name -> outrider.v1.Publication.RolesEntry
-	12,  // 138: outrider.v1.Publication.endpoints:type_name -> outrider.v1.Endpoint
-	73,  // 139: outrider.v1.Admit.publication:type_name -> outrider.v1.Publication
-	10,  // 140: outrider.v1.Admitted.segments:type_name -> outrider.v1.SegmentId
-	11,  // 141: outrider.v1.Admitted.locators:type_name -> outrider.v1.Locator
-	74,  // 142: outrider.v1.Commit.admit:type_name -> outrider.v1.Admit
-	82,  // 143: outrider.v1.SetBase.log:type_name -> outrider.v1.Entry
-	82,  // 144: outrider.v1.Append.entry:type_name -> outrider.v1.Entry
-	92,  // 145: outrider.v1.Books.reserved:type_name -> outrider.v1.Count
-	92,  // 146: outrider.v1.Books.acknowledged:type_name -> outrider.v1.Count
-	113, // 147: outrider.v1.Books.discarded:type_name -> outrider.v1.Books.DiscardedEntry
-	92,  // 148: outrider.v1.Books.failed:type_name -> outrider.v1.Count
-	92,  // 149: outrider.v1.Books.live:type_name -> outrider.v1.Count
-	114, // 150: outrider.v1.Books.live_groups:type_name -> outrider.v1.Books.LiveGroupsEntry
-	93,  // 151: outrider.v1.Stats.books:type_name -> outrider.v1.Books
-	8,   // 152: outrider.v1.Stats.timeline:type_name -> outrider.v1.Timeline
-	7,   // 153: outrider.v1.Stats.term:type_name -> outrider.v1.Term
-	96,  // 154: outrider.v1.Stats.members:type_name -> outrider.v1.MemberStats
-	95,  // 155: outrider.v1.Stats.step:type_name -> outrider.v1.StepStats
-	94,  // 156: outrider.v1.Closed.stats:type_name -> outrider.v1.Stats
-	106, // 157: outrider.v1.UpdateState.engines:type_name -> outrider.v1.EngineState
-	92,  // 158: outrider.v1.Books.DiscardedEntry.value:type_name -> outrider.v1.Count
-	0,   // 159: outrider.v1.Owner.Session:input_type -> outrider.v1.Frame
-	0,   // 160: outrider.v1.Owner.Session:output_type -> outrider.v1.Frame
-	160, // [160:161] is the sub-list for method output_type
-	159, // [159:160] is the sub-list for method input_type
-	159, // [159:159] is the sub-list for extension type_name
-	159, // [159:159] is the sub-list for extension extendee
-	0,   // [0:159] is the sub-list for field type_name
+	85,  // 59: outrider.v1.Frame.mapped:type_name -> outrider.v1.Mapped
+	87,  // 60: outrider.v1.Frame.get_state:type_name -> outrider.v1.GetState
+	88,  // 61: outrider.v1.Frame.state_bytes:type_name -> outrider.v1.StateBytes
+	89,  // 62: outrider.v1.Frame.saved:type_name -> outrider.v1.Saved
+	90,  // 63: outrider.v1.Frame.rewind:type_name -> outrider.v1.Rewind
+	91,  // 64: outrider.v1.Frame.rewound:type_name -> outrider.v1.Rewound
+	92,  // 65: outrider.v1.Frame.get_stats:type_name -> outrider.v1.GetStats
+	95,  // 66: outrider.v1.Frame.stats:type_name -> outrider.v1.Stats
+	100, // 67: outrider.v1.Frame.close:type_name -> outrider.v1.Close
+	101, // 68: outrider.v1.Frame.closed:type_name -> outrider.v1.Closed
+	98,  // 69: outrider.v1.Frame.get_metrics:type_name -> outrider.v1.GetMetrics
+	99,  // 70: outrider.v1.Frame.metrics:type_name -> outrider.v1.Metrics
+	102, // 71: outrider.v1.Frame.hold:type_name -> outrider.v1.Hold
+	103, // 72: outrider.v1.Frame.hold_granted:type_name -> outrider.v1.HoldGranted
+	104, // 73: outrider.v1.Frame.await_frontier:type_name -> outrider.v1.AwaitFrontier
+	105, // 74: outrider.v1.Frame.release_hold:type_name -> outrider.v1.ReleaseHold
+	106, // 75: outrider.v1.Frame.begin_update:type_name -> outrider.v1.BeginUpdate
+	108, // 76: outrider.v1.Frame.update_state:type_name -> outrider.v1.UpdateState
+	109, // 77: outrider.v1.Frame.get_update:type_name -> outrider.v1.GetUpdate
+	110, // 78: outrider.v1.Frame.record_update:type_name -> outrider.v1.RecordUpdate
+	111, // 79: outrider.v1.Frame.undo_update:type_name -> outrider.v1.UndoUpdate
+	7,   // 80: outrider.v1.Timeline.origin:type_name -> outrider.v1.Term
+	8,   // 81: outrider.v1.Receipt.timeline:type_name -> outrider.v1.Timeline
+	10,  // 82: outrider.v1.Locator.segment:type_name -> outrider.v1.SegmentId
+	14,  // 83: outrider.v1.Run.tls:type_name -> outrider.v1.Tls
+	13,  // 84: outrider.v1.Own.run:type_name -> outrider.v1.Run
+	16,  // 85: outrider.v1.Own.config:type_name -> outrider.v1.Config
+	18,  // 86: outrider.v1.Config.source:type_name -> outrider.v1.Source
+	17,  // 87: outrider.v1.Config.times:type_name -> outrider.v1.Times
+	21,  // 88: outrider.v1.Pulled.groups:type_name -> outrider.v1.Given
+	13,  // 89: outrider.v1.Join.run:type_name -> outrider.v1.Run
+	26,  // 90: outrider.v1.Join.worker:type_name -> outrider.v1.WorkerRole
+	28,  // 91: outrider.v1.Join.trainer:type_name -> outrider.v1.TrainerRole
+	27,  // 92: outrider.v1.Join.engine:type_name -> outrider.v1.EngineRole
+	12,  // 93: outrider.v1.Join.endpoint:type_name -> outrider.v1.Endpoint
+	7,   // 94: outrider.v1.Join.known_term:type_name -> outrider.v1.Term
+	29,  // 95: outrider.v1.Join.inventory:type_name -> outrider.v1.Inventory
+	8,   // 96: outrider.v1.WorkerRole.confirmed_timeline:type_name -> outrider.v1.Timeline
+	8,   // 97: outrider.v1.EngineRole.confirmed_timeline:type_name -> outrider.v1.Timeline
+	82,  // 98: outrider.v1.TrainerRole.log:type_name -> outrider.v1.Entry
+	30,  // 99: outrider.v1.Inventory.held:type_name -> outrider.v1.Held
+	9,   // 100: outrider.v1.Held.receipt:type_name -> outrider.v1.Receipt
+	55,  // 101: outrider.v1.Held.outcome:type_name -> outrider.v1.Outcome
+	7,   // 102: outrider.v1.Joined.term:type_name -> outrider.v1.Term
+	8,   // 103: outrider.v1.Joined.timeline:type_name -> outrider.v1.Timeline
+	12,  // 104: outrider.v1.Joined.table:type_name -> outrider.v1.Endpoint
+	10,  // 105: outrider.v1.Joined.table_segment:type_name -> outrider.v1.SegmentId
+	9,   // 106: outrider.v1.Joined.void:type_name -> outrider.v1.Receipt
+	7,   // 107: outrider.v1.NewTerm.term:type_name -> outrider.v1.Term
+	8,   // 108: outrider.v1.NewTimeline.timeline:type_name -> outrider.v1.Timeline
+	1,   // 109: outrider.v1.End.error:type_name -> outrider.v1.Error
+	10,  // 110: outrider.v1.Fetch.segments:type_name -> outrider.v1.SegmentId
+	10,  // 111: outrider.v1.Fetched.segments:type_name -> outrider.v1.SegmentId
+	8,   // 112: outrider.v1.Receipts.timeline:type_name -> outrider.v1.Timeline
+	41,  // 113: outrider.v1.Grant.receipts:type_name -> outrider.v1.Receipts
+	41,  // 114: outrider.v1.Carried.receipts:type_name -> outrider.v1.Receipts
+	41,  // 115: outrider.v1.Credit.receipts:type_name -> outrider.v1.Receipts
+	9,   // 116: outrider.v1.Cancel.receipts:type_name -> outrider.v1.Receipt
+	52,  // 117: outrider.v1.SampleDone.counts:type_name -> outrider.v1.SampleCount
+	9,   // 118: outrider.v1.SampleCount.receipt:type_name -> outrider.v1.Receipt
+	55,  // 119: outrider.v1.Report.outcomes:type_name -> outrider.v1.Outcome
+	54,  // 120: outrider.v1.Report.successes:type_name -> outrider.v1.Successes
+	41,  // 121: outrider.v1.Successes.receipts:type_name -> outrider.v1.Receipts
+	9,   // 122: outrider.v1.Outcome.receipt:type_name -> outrider.v1.Receipt
+	11,  // 123: outrider.v1.Outcome.locator:type_name -> outrider.v1.Locator
+	56,  // 124: outrider.v1.Outcome.summary:type_name -> outrider.v1.Summary
+	1,   // 125: outrider.v1.Reported.errors:type_name -> outrider.v1.Error
+	8,   // 126: outrider.v1.Confirmed.timeline:type_name -> outrider.v1.Timeline
+	67,  // 127: outrider.v1.Take.alone:type_name -> outrider.v1.Alone
+	11,  // 128: outrider.v1.LeasedGroup.locator:type_name -> outrider.v1.Locator
+	56,  // 129: outrider.v1.LeasedGroup.summary:type_name -> outrider.v1.Summary
+	69,  // 130: outrider.v1.Lease.groups:type_name -> outrider.v1.LeasedGroup
+	12,  // 131: outrider.v1.Lease.endpoints:type_name -> outrider.v1.Endpoint
+	11,  // 132: outrider.v1.Shard.locators:type_name -> outrider.v1.Locator
+	71,  // 133: outrider.v1.Publish.shards:type_name -> outrider.v1.Shard
+	112, // 134: outrider.v1.Publish.roles:type_name -> outrider.v1.Publish.RolesEntry
+	8,   // 135: outrider.v1.Publication.timeline:type_name -> outrider.v1.Timeline
+	7,   // 136: outrider.v1.Publication.term:type_name -> outrider.v1.Term
+	71,  // 137: outrider.v1.Publication.shards:type_name -> outrider.v1.Shard
+	113, // 138: outrider.v1.Publication.roles:type_name -> outrider.v1.Publication.RolesEntry
+	12,  // 139: outrider.v1.Publication.endpoints:type_name -> outrider.v1.Endpoint
+	73,  // 140: outrider.v1.Admit.publication:type_name -> outrider.v1.Publication
+	10,  // 141: outrider.v1.Admitted.segments:type_name -> outrider.v1.SegmentId
+	11,  // 142: outrider.v1.Admitted.locators:type_name -> outrider.v1.Locator
+	74,  // 143: outrider.v1.Commit.admit:type_name -> outrider.v1.Admit
+	82,  // 144: outrider.v1.SetBase.log:type_name -> outrider.v1.Entry
+	82,  // 145: outrider.v1.Append.entry:type_name -> outrider.v1.Entry
+	93,  // 146: outrider.v1.Books.reserved:type_name -> outrider.v1.Count
+	93,  // 147: outrider.v1.Books.acknowledged:type_name -> outrider.v1.Count
+	114, // 148: outrider.v1.Books.discarded:type_name -> outrider.v1.Books.DiscardedEntry
+	93,  // 149: outrider.v1.Books.failed:type_name -> outrider.v1.Count
+	93,  // 150: outrider.v1.Books.live:type_name -> outrider.v1.Count
+	115, // 151: outrider.v1.Books.live_groups:type_name -> outrider.v1.Books.LiveGroupsEntry
+	94,  // 152: outrider.v1.Stats.books:type_name -> outrider.v1.Books
+	8,   // 153: outrider.v1.Stats.timeline:type_name -> outrider.v1.Timeline
+	7,   // 154: outrider.v1.Stats.term:type_name -> outrider.v1.Term
+	97,  // 155: outrider.v1.Stats.members:type_name -> outrider.v1.MemberStats
+	96,  // 156: outrider.v1.Stats.step:type_name -> outrider.v1.StepStats
+	95,  // 157: outrider.v1.Closed.stats:type_name -> outrider.v1.Stats
+	107, // 158: outrider.v1.UpdateState.engines:type_name -> outrider.v1.EngineState
+	93,  // 159: outrider.v1.Books.DiscardedEntry.value:type_name -> outrider.v1.Count
+	0,   // 160: outrider.v1.Owner.Session:input_type -> outrider.v1.Frame
+	0,   // 161: outrider.v1.Owner.Session:output_type -> outrider.v1.Frame
+	161, // [161:162] is the sub-list for method output_type
+	160, // [160:161] is the sub-list for method input_type
+	160, // [160:160] is the sub-list for extension type_name
+	160, // [160:160] is the sub-list for extension extendee
+	0,   // [0:160] is the sub-list for field type_name
 }
 
 func init() { file_outrider_proto_init() }
@@ -9589,6 +9759,7 @@ func file_outrider_proto_init() {
 		(*Frame_Append)(nil),
 		(*Frame_Committed)(nil),
 		(*Frame_Restored)(nil),
+		(*Frame_Mapped)(nil),
 		(*Frame_GetState)(nil),
 		(*Frame_StateBytes)(nil),
 		(*Frame_Saved)(nil),
@@ -9616,7 +9787,7 @@ func file_outrider_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_outrider_proto_rawDesc), len(file_outrider_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   115,
+			NumMessages:   116,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -6,7 +6,7 @@ from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Map
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class Frame(_message.Message):
-    __slots__ = ["id", "answer", "member", "error", "ready", "hello", "spilled", "log_line", "done", "own", "owned", "join", "joined", "leave", "locate", "located", "new_term", "new_timeline", "end", "fetch", "fetched", "grant", "cancel", "sample_done", "report", "reported", "confirm", "confirmed", "drain", "release", "carried", "credit", "cancel_groups", "groups_cancelled", "set_slots", "quiet", "quieted", "take", "cancel_take", "lease", "publish", "publication", "admit", "admitted", "commit", "rollback", "lease_status", "settled", "discard_groups", "next", "push", "pushed", "end_stream", "let_go", "pull", "pulled", "give_back", "gave_back", "set_base", "append", "committed", "restored", "get_state", "state_bytes", "saved", "rewind", "rewound", "get_stats", "stats", "close", "closed", "get_metrics", "metrics", "hold", "hold_granted", "await_frontier", "release_hold", "begin_update", "update_state", "get_update", "record_update", "undo_update"]
+    __slots__ = ["id", "answer", "member", "error", "ready", "hello", "spilled", "log_line", "done", "own", "owned", "join", "joined", "leave", "locate", "located", "new_term", "new_timeline", "end", "fetch", "fetched", "grant", "cancel", "sample_done", "report", "reported", "confirm", "confirmed", "drain", "release", "carried", "credit", "cancel_groups", "groups_cancelled", "set_slots", "quiet", "quieted", "take", "cancel_take", "lease", "publish", "publication", "admit", "admitted", "commit", "rollback", "lease_status", "settled", "discard_groups", "next", "push", "pushed", "end_stream", "let_go", "pull", "pulled", "give_back", "gave_back", "set_base", "append", "committed", "restored", "mapped", "get_state", "state_bytes", "saved", "rewind", "rewound", "get_stats", "stats", "close", "closed", "get_metrics", "metrics", "hold", "hold_granted", "await_frontier", "release_hold", "begin_update", "update_state", "get_update", "record_update", "undo_update"]
     ID_FIELD_NUMBER: _ClassVar[int]
     ANSWER_FIELD_NUMBER: _ClassVar[int]
     MEMBER_FIELD_NUMBER: _ClassVar[int]
@@ -69,6 +69,7 @@ class Frame(_message.Message):
     APPEND_FIELD_NUMBER: _ClassVar[int]
     COMMITTED_FIELD_NUMBER: _ClassVar[int]
     RESTORED_FIELD_NUMBER: _ClassVar[int]
+    MAPPED_FIELD_NUMBER: _ClassVar[int]
     GET_STATE_FIELD_NUMBER: _ClassVar[int]
     STATE_BYTES_FIELD_NUMBER: _ClassVar[int]
     SAVED_FIELD_NUMBER: _ClassVar[int]
@@ -151,6 +152,7 @@ class Frame(_message.Message):
     append: Append
     committed: Committed
     restored: Restored
+    mapped: Mapped
     get_state: GetState
     state_bytes: StateBytes
     saved: Saved
@@ -171,7 +173,7 @@ class Frame(_message.Message):
     get_update: GetUpdate
     record_update: RecordUpdate
     undo_update: UndoUpdate
-    def __init__(self, id: _Optional[int] = ..., answer: bool = ..., member: _Optional[int] = ..., error: _Optional[_Union[Error, _Mapping]] = ..., ready: _Optional[_Union[Ready, _Mapping]] = ..., hello: _Optional[_Union[Hello, _Mapping]] = ..., spilled: _Optional[_Union[Spilled, _Mapping]] = ..., log_line: _Optional[_Union[LogLine, _Mapping]] = ..., done: _Optional[_Union[Done, _Mapping]] = ..., own: _Optional[_Union[Own, _Mapping]] = ..., owned: _Optional[_Union[Owned, _Mapping]] = ..., join: _Optional[_Union[Join, _Mapping]] = ..., joined: _Optional[_Union[Joined, _Mapping]] = ..., leave: _Optional[_Union[Leave, _Mapping]] = ..., locate: _Optional[_Union[Locate, _Mapping]] = ..., located: _Optional[_Union[Located, _Mapping]] = ..., new_term: _Optional[_Union[NewTerm, _Mapping]] = ..., new_timeline: _Optional[_Union[NewTimeline, _Mapping]] = ..., end: _Optional[_Union[End, _Mapping]] = ..., fetch: _Optional[_Union[Fetch, _Mapping]] = ..., fetched: _Optional[_Union[Fetched, _Mapping]] = ..., grant: _Optional[_Union[Grant, _Mapping]] = ..., cancel: _Optional[_Union[Cancel, _Mapping]] = ..., sample_done: _Optional[_Union[SampleDone, _Mapping]] = ..., report: _Optional[_Union[Report, _Mapping]] = ..., reported: _Optional[_Union[Reported, _Mapping]] = ..., confirm: _Optional[_Union[Confirm, _Mapping]] = ..., confirmed: _Optional[_Union[Confirmed, _Mapping]] = ..., drain: _Optional[_Union[Drain, _Mapping]] = ..., release: _Optional[_Union[Release, _Mapping]] = ..., carried: _Optional[_Union[Carried, _Mapping]] = ..., credit: _Optional[_Union[Credit, _Mapping]] = ..., cancel_groups: _Optional[_Union[CancelGroups, _Mapping]] = ..., groups_cancelled: _Optional[_Union[GroupsCancelled, _Mapping]] = ..., set_slots: _Optional[_Union[SetSlots, _Mapping]] = ..., quiet: _Optional[_Union[Quiet, _Mapping]] = ..., quieted: _Optional[_Union[Quieted, _Mapping]] = ..., take: _Optional[_Union[Take, _Mapping]] = ..., cancel_take: _Optional[_Union[CancelTake, _Mapping]] = ..., lease: _Optional[_Union[Lease, _Mapping]] = ..., publish: _Optional[_Union[Publish, _Mapping]] = ..., publication: _Optional[_Union[Publication, _Mapping]] = ..., admit: _Optional[_Union[Admit, _Mapping]] = ..., admitted: _Optional[_Union[Admitted, _Mapping]] = ..., commit: _Optional[_Union[Commit, _Mapping]] = ..., rollback: _Optional[_Union[Rollback, _Mapping]] = ..., lease_status: _Optional[_Union[LeaseStatus, _Mapping]] = ..., settled: _Optional[_Union[Settled, _Mapping]] = ..., discard_groups: _Optional[_Union[DiscardGroups, _Mapping]] = ..., next: _Optional[_Union[Next, _Mapping]] = ..., push: _Optional[_Union[Push, _Mapping]] = ..., pushed: _Optional[_Union[Pushed, _Mapping]] = ..., end_stream: _Optional[_Union[EndStream, _Mapping]] = ..., let_go: _Optional[_Union[LetGo, _Mapping]] = ..., pull: _Optional[_Union[Pull, _Mapping]] = ..., pulled: _Optional[_Union[Pulled, _Mapping]] = ..., give_back: _Optional[_Union[GiveBack, _Mapping]] = ..., gave_back: _Optional[_Union[GaveBack, _Mapping]] = ..., set_base: _Optional[_Union[SetBase, _Mapping]] = ..., append: _Optional[_Union[Append, _Mapping]] = ..., committed: _Optional[_Union[Committed, _Mapping]] = ..., restored: _Optional[_Union[Restored, _Mapping]] = ..., get_state: _Optional[_Union[GetState, _Mapping]] = ..., state_bytes: _Optional[_Union[StateBytes, _Mapping]] = ..., saved: _Optional[_Union[Saved, _Mapping]] = ..., rewind: _Optional[_Union[Rewind, _Mapping]] = ..., rewound: _Optional[_Union[Rewound, _Mapping]] = ..., get_stats: _Optional[_Union[GetStats, _Mapping]] = ..., stats: _Optional[_Union[Stats, _Mapping]] = ..., close: _Optional[_Union[Close, _Mapping]] = ..., closed: _Optional[_Union[Closed, _Mapping]] = ..., get_metrics: _Optional[_Union[GetMetrics, _Mapping]] = ..., metrics: _Optional[_Union[Metrics, _Mapping]] = ..., hold: _Optional[_Union[Hold, _Mapping]] = ..., hold_granted: _Optional[_Union[HoldGranted, _Mapping]] = ..., await_frontier: _Optional[_Union[AwaitFrontier, _Mapping]] = ..., release_hold: _Optional[_Union[ReleaseHold, _Mapping]] = ..., begin_update: _Optional[_Union[BeginUpdate, _Mapping]] = ..., update_state: _Optional[_Union[UpdateState, _Mapping]] = ..., get_update: _Optional[_Union[GetUpdate, _Mapping]] = ..., record_update: _Optional[_Union[RecordUpdate, _Mapping]] = ..., undo_update: _Optional[_Union[UndoUpdate, _Mapping]] = ...) -> None: ...
+    def __init__(self, id: _Optional[int] = ..., answer: bool = ..., member: _Optional[int] = ..., error: _Optional[_Union[Error, _Mapping]] = ..., ready: _Optional[_Union[Ready, _Mapping]] = ..., hello: _Optional[_Union[Hello, _Mapping]] = ..., spilled: _Optional[_Union[Spilled, _Mapping]] = ..., log_line: _Optional[_Union[LogLine, _Mapping]] = ..., done: _Optional[_Union[Done, _Mapping]] = ..., own: _Optional[_Union[Own, _Mapping]] = ..., owned: _Optional[_Union[Owned, _Mapping]] = ..., join: _Optional[_Union[Join, _Mapping]] = ..., joined: _Optional[_Union[Joined, _Mapping]] = ..., leave: _Optional[_Union[Leave, _Mapping]] = ..., locate: _Optional[_Union[Locate, _Mapping]] = ..., located: _Optional[_Union[Located, _Mapping]] = ..., new_term: _Optional[_Union[NewTerm, _Mapping]] = ..., new_timeline: _Optional[_Union[NewTimeline, _Mapping]] = ..., end: _Optional[_Union[End, _Mapping]] = ..., fetch: _Optional[_Union[Fetch, _Mapping]] = ..., fetched: _Optional[_Union[Fetched, _Mapping]] = ..., grant: _Optional[_Union[Grant, _Mapping]] = ..., cancel: _Optional[_Union[Cancel, _Mapping]] = ..., sample_done: _Optional[_Union[SampleDone, _Mapping]] = ..., report: _Optional[_Union[Report, _Mapping]] = ..., reported: _Optional[_Union[Reported, _Mapping]] = ..., confirm: _Optional[_Union[Confirm, _Mapping]] = ..., confirmed: _Optional[_Union[Confirmed, _Mapping]] = ..., drain: _Optional[_Union[Drain, _Mapping]] = ..., release: _Optional[_Union[Release, _Mapping]] = ..., carried: _Optional[_Union[Carried, _Mapping]] = ..., credit: _Optional[_Union[Credit, _Mapping]] = ..., cancel_groups: _Optional[_Union[CancelGroups, _Mapping]] = ..., groups_cancelled: _Optional[_Union[GroupsCancelled, _Mapping]] = ..., set_slots: _Optional[_Union[SetSlots, _Mapping]] = ..., quiet: _Optional[_Union[Quiet, _Mapping]] = ..., quieted: _Optional[_Union[Quieted, _Mapping]] = ..., take: _Optional[_Union[Take, _Mapping]] = ..., cancel_take: _Optional[_Union[CancelTake, _Mapping]] = ..., lease: _Optional[_Union[Lease, _Mapping]] = ..., publish: _Optional[_Union[Publish, _Mapping]] = ..., publication: _Optional[_Union[Publication, _Mapping]] = ..., admit: _Optional[_Union[Admit, _Mapping]] = ..., admitted: _Optional[_Union[Admitted, _Mapping]] = ..., commit: _Optional[_Union[Commit, _Mapping]] = ..., rollback: _Optional[_Union[Rollback, _Mapping]] = ..., lease_status: _Optional[_Union[LeaseStatus, _Mapping]] = ..., settled: _Optional[_Union[Settled, _Mapping]] = ..., discard_groups: _Optional[_Union[DiscardGroups, _Mapping]] = ..., next: _Optional[_Union[Next, _Mapping]] = ..., push: _Optional[_Union[Push, _Mapping]] = ..., pushed: _Optional[_Union[Pushed, _Mapping]] = ..., end_stream: _Optional[_Union[EndStream, _Mapping]] = ..., let_go: _Optional[_Union[LetGo, _Mapping]] = ..., pull: _Optional[_Union[Pull, _Mapping]] = ..., pulled: _Optional[_Union[Pulled, _Mapping]] = ..., give_back: _Optional[_Union[GiveBack, _Mapping]] = ..., gave_back: _Optional[_Union[GaveBack, _Mapping]] = ..., set_base: _Optional[_Union[SetBase, _Mapping]] = ..., append: _Optional[_Union[Append, _Mapping]] = ..., committed: _Optional[_Union[Committed, _Mapping]] = ..., restored: _Optional[_Union[Restored, _Mapping]] = ..., mapped: _Optional[_Union[Mapped, _Mapping]] = ..., get_state: _Optional[_Union[GetState, _Mapping]] = ..., state_bytes: _Optional[_Union[StateBytes, _Mapping]] = ..., saved: _Optional[_Union[Saved, _Mapping]] = ..., rewind: _Optional[_Union[Rewind, _Mapping]] = ..., rewound: _Optional[_Union[Rewound, _Mapping]] = ..., get_stats: _Optional[_Union[GetStats, _Mapping]] = ..., stats: _Optional[_Union[Stats, _Mapping]] = ..., close: _Optional[_Union[Close, _Mapping]] = ..., closed: _Optional[_Union[Closed, _Mapping]] = ..., get_metrics: _Optional[_Union[GetMetrics, _Mapping]] = ..., metrics: _Optional[_Union[Metrics, _Mapping]] = ..., hold: _Optional[_Union[Hold, _Mapping]] = ..., hold_granted: _Optional[_Union[HoldGranted, _Mapping]] = ..., await_frontier: _Optional[_Union[AwaitFrontier, _Mapping]] = ..., release_hold: _Optional[_Union[ReleaseHold, _Mapping]] = ..., begin_update: _Optional[_Union[BeginUpdate, _Mapping]] = ..., update_state: _Optional[_Union[UpdateState, _Mapping]] = ..., get_update: _Optional[_Union[GetUpdate, _Mapping]] = ..., record_update: _Optional[_Union[RecordUpdate, _Mapping]] = ..., undo_update: _Optional[_Union[UndoUpdate, _Mapping]] = ...) -> None: ...
 
 class Error(_message.Message):
     __slots__ = ["kind", "message"]
@@ -378,20 +380,22 @@ class Config(_message.Message):
     def __init__(self, source: _Optional[_Union[Source, _Mapping]] = ..., group_size: _Optional[int] = ..., batch_groups: _Optional[int] = ..., executing: _Optional[int] = ..., retained: _Optional[int] = ..., completed: _Optional[int] = ..., bytes: _Optional[int] = ..., submission: _Optional[str] = ..., order: _Optional[str] = ..., max_staleness: _Optional[int] = ..., stale: _Optional[str] = ..., full: _Optional[str] = ..., max_attempts: _Optional[int] = ..., max_failed: _Optional[float] = ..., rewind: _Optional[str] = ..., ownership: _Optional[str] = ..., join_window_ms: _Optional[int] = ..., window: _Optional[int] = ..., pace: bool = ..., batches_per_update: _Optional[int] = ..., last_batch: _Optional[str] = ..., times: _Optional[_Union[Times, _Mapping]] = ..., max_requeues: _Optional[int] = ..., batch_samples: _Optional[int] = ..., batch_tokens: _Optional[int] = ..., commit_order: _Optional[str] = ...) -> None: ...
 
 class Times(_message.Message):
-    __slots__ = ["execution_deadline", "cancel_grace", "start_deadline", "join_timeout", "stall_warning", "orphan_ttl"]
+    __slots__ = ["execution_deadline", "cancel_grace", "start_deadline", "join_timeout", "stall_warning", "orphan_ttl", "held_warning"]
     EXECUTION_DEADLINE_FIELD_NUMBER: _ClassVar[int]
     CANCEL_GRACE_FIELD_NUMBER: _ClassVar[int]
     START_DEADLINE_FIELD_NUMBER: _ClassVar[int]
     JOIN_TIMEOUT_FIELD_NUMBER: _ClassVar[int]
     STALL_WARNING_FIELD_NUMBER: _ClassVar[int]
     ORPHAN_TTL_FIELD_NUMBER: _ClassVar[int]
+    HELD_WARNING_FIELD_NUMBER: _ClassVar[int]
     execution_deadline: int
     cancel_grace: int
     start_deadline: int
     join_timeout: int
     stall_warning: int
     orphan_ttl: int
-    def __init__(self, execution_deadline: _Optional[int] = ..., cancel_grace: _Optional[int] = ..., start_deadline: _Optional[int] = ..., join_timeout: _Optional[int] = ..., stall_warning: _Optional[int] = ..., orphan_ttl: _Optional[int] = ...) -> None: ...
+    held_warning: int
+    def __init__(self, execution_deadline: _Optional[int] = ..., cancel_grace: _Optional[int] = ..., start_deadline: _Optional[int] = ..., join_timeout: _Optional[int] = ..., stall_warning: _Optional[int] = ..., orphan_ttl: _Optional[int] = ..., held_warning: _Optional[int] = ...) -> None: ...
 
 class Source(_message.Message):
     __slots__ = ["shuffle", "seed", "epochs", "kind", "rows", "identity", "waiting"]
@@ -468,7 +472,7 @@ class Owned(_message.Message):
     def __init__(self, address: _Optional[str] = ...) -> None: ...
 
 class Join(_message.Message):
-    __slots__ = ["run", "address", "name", "handle", "worker", "trainer", "engine", "session", "endpoint", "known_term", "looked_up", "inventory"]
+    __slots__ = ["run", "address", "name", "handle", "worker", "trainer", "engine", "session", "endpoint", "known_term", "looked_up", "inventory", "pid"]
     RUN_FIELD_NUMBER: _ClassVar[int]
     ADDRESS_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
@@ -481,6 +485,7 @@ class Join(_message.Message):
     KNOWN_TERM_FIELD_NUMBER: _ClassVar[int]
     LOOKED_UP_FIELD_NUMBER: _ClassVar[int]
     INVENTORY_FIELD_NUMBER: _ClassVar[int]
+    PID_FIELD_NUMBER: _ClassVar[int]
     run: Run
     address: str
     name: str
@@ -493,7 +498,8 @@ class Join(_message.Message):
     known_term: Term
     looked_up: bool
     inventory: Inventory
-    def __init__(self, run: _Optional[_Union[Run, _Mapping]] = ..., address: _Optional[str] = ..., name: _Optional[str] = ..., handle: _Optional[bytes] = ..., worker: _Optional[_Union[WorkerRole, _Mapping]] = ..., trainer: _Optional[_Union[TrainerRole, _Mapping]] = ..., engine: _Optional[_Union[EngineRole, _Mapping]] = ..., session: _Optional[int] = ..., endpoint: _Optional[_Union[Endpoint, _Mapping]] = ..., known_term: _Optional[_Union[Term, _Mapping]] = ..., looked_up: bool = ..., inventory: _Optional[_Union[Inventory, _Mapping]] = ...) -> None: ...
+    pid: int
+    def __init__(self, run: _Optional[_Union[Run, _Mapping]] = ..., address: _Optional[str] = ..., name: _Optional[str] = ..., handle: _Optional[bytes] = ..., worker: _Optional[_Union[WorkerRole, _Mapping]] = ..., trainer: _Optional[_Union[TrainerRole, _Mapping]] = ..., engine: _Optional[_Union[EngineRole, _Mapping]] = ..., session: _Optional[int] = ..., endpoint: _Optional[_Union[Endpoint, _Mapping]] = ..., known_term: _Optional[_Union[Term, _Mapping]] = ..., looked_up: bool = ..., inventory: _Optional[_Union[Inventory, _Mapping]] = ..., pid: _Optional[int] = ...) -> None: ...
 
 class WorkerRole(_message.Message):
     __slots__ = ["slots", "engine", "confirmed_version", "confirmed_timeline", "uses"]
@@ -560,7 +566,7 @@ class Held(_message.Message):
     def __init__(self, receipt: _Optional[_Union[Receipt, _Mapping]] = ..., version: _Optional[int] = ..., done: _Optional[int] = ..., outcome: _Optional[_Union[Outcome, _Mapping]] = ...) -> None: ...
 
 class Joined(_message.Message):
-    __slots__ = ["member", "session", "term", "timeline", "next_rollout", "announced_version", "group_size", "batch_groups", "ownership", "table", "table_segment", "void", "ready", "source"]
+    __slots__ = ["member", "session", "term", "timeline", "next_rollout", "announced_version", "group_size", "batch_groups", "ownership", "table", "table_segment", "void", "ready", "source", "held_warning"]
     MEMBER_FIELD_NUMBER: _ClassVar[int]
     SESSION_FIELD_NUMBER: _ClassVar[int]
     TERM_FIELD_NUMBER: _ClassVar[int]
@@ -575,6 +581,7 @@ class Joined(_message.Message):
     VOID_FIELD_NUMBER: _ClassVar[int]
     READY_FIELD_NUMBER: _ClassVar[int]
     SOURCE_FIELD_NUMBER: _ClassVar[int]
+    HELD_WARNING_FIELD_NUMBER: _ClassVar[int]
     member: int
     session: int
     term: Term
@@ -589,7 +596,8 @@ class Joined(_message.Message):
     void: _containers.RepeatedCompositeFieldContainer[Receipt]
     ready: bool
     source: str
-    def __init__(self, member: _Optional[int] = ..., session: _Optional[int] = ..., term: _Optional[_Union[Term, _Mapping]] = ..., timeline: _Optional[_Union[Timeline, _Mapping]] = ..., next_rollout: _Optional[int] = ..., announced_version: _Optional[int] = ..., group_size: _Optional[int] = ..., batch_groups: _Optional[int] = ..., ownership: _Optional[str] = ..., table: _Optional[_Union[Endpoint, _Mapping]] = ..., table_segment: _Optional[_Union[SegmentId, _Mapping]] = ..., void: _Optional[_Iterable[_Union[Receipt, _Mapping]]] = ..., ready: bool = ..., source: _Optional[str] = ...) -> None: ...
+    held_warning: int
+    def __init__(self, member: _Optional[int] = ..., session: _Optional[int] = ..., term: _Optional[_Union[Term, _Mapping]] = ..., timeline: _Optional[_Union[Timeline, _Mapping]] = ..., next_rollout: _Optional[int] = ..., announced_version: _Optional[int] = ..., group_size: _Optional[int] = ..., batch_groups: _Optional[int] = ..., ownership: _Optional[str] = ..., table: _Optional[_Union[Endpoint, _Mapping]] = ..., table_segment: _Optional[_Union[SegmentId, _Mapping]] = ..., void: _Optional[_Iterable[_Union[Receipt, _Mapping]]] = ..., ready: bool = ..., source: _Optional[str] = ..., held_warning: _Optional[int] = ...) -> None: ...
 
 class Leave(_message.Message):
     __slots__ = []
@@ -1095,6 +1103,18 @@ class Append(_message.Message):
     decides: int
     def __init__(self, entry: _Optional[_Union[Entry, _Mapping]] = ..., decides: _Optional[int] = ...) -> None: ...
 
+class Mapped(_message.Message):
+    __slots__ = ["bytes", "held_segments", "held_bytes", "held_ms"]
+    BYTES_FIELD_NUMBER: _ClassVar[int]
+    HELD_SEGMENTS_FIELD_NUMBER: _ClassVar[int]
+    HELD_BYTES_FIELD_NUMBER: _ClassVar[int]
+    HELD_MS_FIELD_NUMBER: _ClassVar[int]
+    bytes: int
+    held_segments: int
+    held_bytes: int
+    held_ms: int
+    def __init__(self, bytes: _Optional[int] = ..., held_segments: _Optional[int] = ..., held_bytes: _Optional[int] = ..., held_ms: _Optional[int] = ...) -> None: ...
+
 class Committed(_message.Message):
     __slots__ = ["admission", "rollout"]
     ADMISSION_FIELD_NUMBER: _ClassVar[int]
@@ -1292,7 +1312,7 @@ class StepStats(_message.Message):
     def __init__(self, consumed: _Optional[int] = ..., consumed_staleness_mean: _Optional[float] = ..., consumed_staleness_max: _Optional[int] = ..., evicted_full: _Optional[int] = ..., evicted_stale: _Optional[int] = ..., requeued: _Optional[int] = ..., buffered: _Optional[int] = ..., buffered_staleness_mean: _Optional[float] = ..., buffered_staleness_max: _Optional[int] = ...) -> None: ...
 
 class MemberStats(_message.Message):
-    __slots__ = ["name", "role", "session", "executing", "slots", "confirmed_version", "confirmed", "stuck", "orphans"]
+    __slots__ = ["name", "role", "session", "executing", "slots", "confirmed_version", "confirmed", "stuck", "orphans", "pid", "mapped_bytes", "held_segments", "held_bytes", "held_seconds"]
     NAME_FIELD_NUMBER: _ClassVar[int]
     ROLE_FIELD_NUMBER: _ClassVar[int]
     SESSION_FIELD_NUMBER: _ClassVar[int]
@@ -1302,6 +1322,11 @@ class MemberStats(_message.Message):
     CONFIRMED_FIELD_NUMBER: _ClassVar[int]
     STUCK_FIELD_NUMBER: _ClassVar[int]
     ORPHANS_FIELD_NUMBER: _ClassVar[int]
+    PID_FIELD_NUMBER: _ClassVar[int]
+    MAPPED_BYTES_FIELD_NUMBER: _ClassVar[int]
+    HELD_SEGMENTS_FIELD_NUMBER: _ClassVar[int]
+    HELD_BYTES_FIELD_NUMBER: _ClassVar[int]
+    HELD_SECONDS_FIELD_NUMBER: _ClassVar[int]
     name: str
     role: str
     session: int
@@ -1311,7 +1336,12 @@ class MemberStats(_message.Message):
     confirmed: bool
     stuck: int
     orphans: int
-    def __init__(self, name: _Optional[str] = ..., role: _Optional[str] = ..., session: _Optional[int] = ..., executing: _Optional[int] = ..., slots: _Optional[int] = ..., confirmed_version: _Optional[int] = ..., confirmed: bool = ..., stuck: _Optional[int] = ..., orphans: _Optional[int] = ...) -> None: ...
+    pid: int
+    mapped_bytes: int
+    held_segments: int
+    held_bytes: int
+    held_seconds: float
+    def __init__(self, name: _Optional[str] = ..., role: _Optional[str] = ..., session: _Optional[int] = ..., executing: _Optional[int] = ..., slots: _Optional[int] = ..., confirmed_version: _Optional[int] = ..., confirmed: bool = ..., stuck: _Optional[int] = ..., orphans: _Optional[int] = ..., pid: _Optional[int] = ..., mapped_bytes: _Optional[int] = ..., held_segments: _Optional[int] = ..., held_bytes: _Optional[int] = ..., held_seconds: _Optional[float] = ...) -> None: ...
 
 class GetMetrics(_message.Message):
     __slots__ = []

@@ -23,7 +23,15 @@ _UNITS = {
     "TIB": 1 << 40,
 }
 _INT64 = (1 << 63) - 1
-_TIMES = ("execution_deadline", "cancel_grace", "orphan_ttl", "start_deadline", "join_timeout", "stall_warning")
+_TIMES = (
+    "execution_deadline",
+    "cancel_grace",
+    "orphan_ttl",
+    "start_deadline",
+    "join_timeout",
+    "stall_warning",
+    "held_warning",
+)
 
 
 def count(name: str, value: Any, least: int, most: int = _INT64) -> int:
@@ -116,7 +124,8 @@ class Limits:
         completed: Finished groups that wait for a batch or are in one.
         bytes: Bytes of segments on each host, of all workers there together: an integer, or text such as "4GiB". None: half of the
             memory that the least of the host's containers may use. A finished group waits for room before it is written; the oldest
-            one that a take waits for may go beyond, one at a time, with a warning.
+            one that a take waits for may go beyond, one at a time, with a warning. Counted until the run lets go of the data: what a
+            rank reads for longer is reported (`run.stats().held_by`) and not in it.
 
     Raises:
         ConfigError: A bound that is no positive whole number.
@@ -179,6 +188,8 @@ class Policy:
             says what is missing. None: for ever.
         stall_warning: Seconds without a finished group, while some run or a take waits, before a warning gives counts and the
             oldest execution; further warnings come ever slower. None: no warning.
+        held_warning: Seconds that a rank's process may have a segment mapped, by a batch or by any view of it, before it counts as
+            held: `run.stats().held_by` names who holds it, and a warning does so once until nothing is held. None: nothing is.
 
     Raises:
         ConfigError: A word or number that cannot work; names the argument, its value, and what can.
@@ -205,6 +216,7 @@ class Policy:
     start_deadline: float | None = 300.0
     join_timeout: float | None = 600.0
     stall_warning: float | None = 30.0
+    held_warning: float | None = 600.0
 
     def __post_init__(self) -> None:
         choice("policy.submission", self.submission, ("sample", "group"))

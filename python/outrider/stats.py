@@ -86,6 +86,14 @@ class MemberStats:
         confirmed: Whether that is the announced one.
         stuck: Those of the executing samples that it did not end when it was told to.
         orphans: Of an engine: samples of lost workers that may still run under its name.
+        pid: Of its process, on its own host.
+        mapped_bytes: Of a trainer rank: segments of rollouts that its process has mapped, in whole, whatever rows it reads of
+            them. Its sidecar reads it from the kernel each second or so, whatever Python does: a batch, an array or a tensor that
+            is a view of one keeps it mapped. Pages that ranks of one host share count for each of their processes, and the ranks of
+            one process all say the same; what a fork of the process keeps is not known, nor what is kept after `close()`.
+        held_segments: Those of them that have been mapped for longer than `policy.held_warning`.
+        held_bytes: Their bytes.
+        held_seconds: For how long the first of them has been; 0 without any.
     """
 
     name: str
@@ -97,6 +105,21 @@ class MemberStats:
     confirmed: bool
     stuck: int
     orphans: int
+    pid: int
+    mapped_bytes: int
+    held_segments: int
+    held_bytes: int
+    held_seconds: float
+
+    @property
+    def held(self) -> str:
+        """What it holds in words, "held by actor … pid … for 600 s, 3 segments, 412 MB"; empty when it holds nothing."""
+        if not self.held_segments:
+            return ""
+        return (
+            f"held by actor {self.name} pid {self.pid} for {self.held_seconds:.0f} s,"
+            f" {self.held_segments} segments, {self.held_bytes / 1e6:.3g} MB"
+        )
 
 
 @dataclass(frozen=True)
@@ -209,6 +232,11 @@ class Stats:
     stale_requeues: tuple[int, ...] = ()
     step: StepStats | None = None
 
+    @property
+    def held_by(self) -> tuple[str, ...]:
+        """Who holds memory of rollouts for long, in words: `MemberStats.held` of each who does."""
+        return tuple(member.held for member in self.members if member.held)
+
     def line(self) -> str:
         """All of it in one line, for a live display."""
         discarded = sum(part.groups for part in self.books.discarded.values())
@@ -217,6 +245,7 @@ class Stats:
             f" · {self.books.live.groups} live · {discarded} discarded · {self.books.failed.groups} failed"
             f" · executing {_of(self.executing)} · completed {_of(self.completed)}"
             f" · staleness {self.staleness_mean:.2f}/{self.staleness_max} · {self.workers} workers{' · held' if self.holds else ''}{' · recovering' if self.recovering else ''}{f' · waits: {self.waits_for}' if self.waits_for else ''}"
+            f"{''.join(f' · {held}' for held in self.held_by)}"
         )
 
 

@@ -69,7 +69,16 @@ def test_S2_10_work_that_hangs_past_its_deadline_is_void_and_goes_elsewhere(own,
 
 
 @pytest.mark.parametrize(
-    "name", ["execution_deadline", "cancel_grace", "orphan_ttl", "start_deadline", "join_timeout", "stall_warning"]
+    "name",
+    [
+        "execution_deadline",
+        "cancel_grace",
+        "orphan_ttl",
+        "start_deadline",
+        "join_timeout",
+        "stall_warning",
+        "held_warning",
+    ],
 )
 @pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf"), True, "5s"])
 def test_S2_10_times_that_cannot_work_are_refused_by_name(name, value):

@@ -60,7 +60,7 @@ func (r *Runner) cmdOwner(a *args) {
 		},
 		Times: scheduler.Times{
 			ExecutionDeadline: seconds(a, "execution-deadline"), CancelGrace: seconds(a, "cancel-grace"), OrphanTTL: seconds(a, "orphan-ttl"),
-			StartDeadline: told(a, "start-deadline"), JoinTimeout: told(a, "join-timeout"), StallWarning: told(a, "stall-warning"),
+			StartDeadline: told(a, "start-deadline"), JoinTimeout: told(a, "join-timeout"), StallWarning: told(a, "stall-warning"), HeldWarning: seconds(a, "held-warning"),
 		},
 		Unowned:    a.pick("ownership", "leases", "none") == 1,
 		JoinWindow: time.Duration(a.number("join-window", 5)) * time.Second, CloseGrace: time.Duration(a.number("close-grace", 10)) * time.Second,

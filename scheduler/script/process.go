@@ -76,7 +76,7 @@ func (r *Runner) process(a *args) *process {
 	name := a.word("a name")
 	r.made++
 	p := &process{name: name, at: -1, slow: a.flag("slow"), stop: map[uint64]bool{}}
-	p.member = scheduler.Member{Session: leases.Session(processSessions + r.made), Host: a.text("host", "host1"), Name: name}
+	p.member = scheduler.Member{Session: leases.Session(processSessions + r.made), Host: a.text("host", "host1"), Name: name, Pid: int64(r.made)}
 	r.sessions[p.member.Session], r.bySessions[p.member.Session] = name, p
 	r.procs = append(r.procs, p)
 	return p
@@ -245,6 +245,13 @@ func (r *Runner) cmdWeights(a *args) {
 		}
 	}
 	r.say("%d groups, each once", len(seen))
+}
+
+// cmdMapped says what a rank's process has mapped.
+func (r *Runner) cmdMapped(a *args) {
+	p := r.find(a.word("a trainer"))
+	now := scheduler.Mapped{Bytes: a.number("bytes", 0), HeldSegments: a.number("held", 0), HeldBytes: a.number("held-bytes", 0), HeldFor: seconds(a, "for")}
+	r.result(r.owner.Mapped(p.member.Session, now), "")
 }
 
 func (r *Runner) cmdLogCopy(a *args) {

@@ -128,7 +128,7 @@ func init() {
 		"advance": (*Runner).cmdAdvance, "logs": (*Runner).cmdLogs,
 		"done": (*Runner).cmdDone, "success": (*Runner).cmdTerminal, "retry": (*Runner).cmdTerminal,
 		"failure": (*Runner).cmdTerminal, "discard": (*Runner).cmdTerminal, "report": (*Runner).cmdReport, "confirm": (*Runner).cmdConfirm,
-		"freed": (*Runner).cmdFreed, "slots": (*Runner).cmdSlots, "engine": (*Runner).cmdEngine, "quiet": (*Runner).cmdQuiet, "cancel-groups": (*Runner).cmdCancelGroups, "credit": (*Runner).cmdCredit,
+		"freed": (*Runner).cmdFreed, "slots": (*Runner).cmdSlots, "engine": (*Runner).cmdEngine, "quiet": (*Runner).cmdQuiet, "cancel-groups": (*Runner).cmdCancelGroups, "credit": (*Runner).cmdCredit, "mapped": (*Runner).cmdMapped,
 		"push": (*Runner).cmdPush, "end-stream": (*Runner).cmdEndStream, "source": (*Runner).cmdSource,
 		"take": (*Runner).cmdTake, "cancel-take": (*Runner).cmdCancelTake, "publish": (*Runner).cmdPublish,
 		"admit": (*Runner).cmdAdmit, "commit": (*Runner).cmdCommit, "rollback": (*Runner).cmdRollback,
