@@ -38,7 +38,7 @@ func (s *Scheduler) promote() bool {
 			if s.cfg.Policy.Full != FullEvict || s.buffer.stalest() == nil {
 				break
 			}
-			s.evict(s.buffer.stalest())
+			s.evict(s.buffer.stalest(), s.waiting.first)
 			moved = true
 			continue
 		}
@@ -58,52 +58,6 @@ func (s *Scheduler) places() int64 {
 		return s.limits.Completed
 	}
 	return s.limits.Completed + max(0, s.ledger.Live()-s.limits.Retained)
-}
-
-// evict makes room in a full buffer: the exact reservation is settled before its place is free.
-func (s *Scheduler) evict(g *leases.Group) {
-	s.stats.Evicted++
-	oldest, newest, _ := g.Versions()
-	s.log(Info, "evicted", "group", g.ID(), "oldest_version", oldest, "newest_version", newest, "stale", s.stale(g))
-	if s.stale(g) {
-		s.settleStale(g)
-		return
-	}
-	s.step.EvictedFull++
-	s.takeOut(g)
-	s.requeue(g)
-}
-
-// stale reports whether a group is beyond the staleness bound at the announced version.
-func (s *Scheduler) stale(g *leases.Group) bool {
-	announced, _, _, _ := s.ledger.Announced()
-	return s.staleAt(g, announced)
-}
-
-func (s *Scheduler) staleAt(g *leases.Group, version int64) bool {
-	oldest, _, _ := g.Versions()
-	return s.cfg.Policy.MaxStaleness != NoBound && version-oldest > s.cfg.Policy.MaxStaleness
-}
-
-// settleStale settles a COMPLETED group that is beyond the bound by the policy.
-func (s *Scheduler) settleStale(g *leases.Group) {
-	s.stats.StaleSettled++
-	s.step.EvictedStale++
-	if s.cfg.Policy.Stale == StaleDrop || g.Requeues() > s.cfg.Policy.MaxRequeues {
-		s.countRequeues(g)
-		s.discard(g, "stale")
-		return
-	}
-	s.stats.Requeued++
-	id, last := g.ID(), g.Requeues() == s.cfg.Policy.MaxRequeues
-	s.takeOut(g)
-	s.releaseGroup(g)
-	s.unhold(g)
-	s.must(s.ledger.RequeueStale(s.ledger.Receipt(g)))
-	if last && s.ledger.Rest(id) {
-		s.lastChance[id] = struct{}{}
-		s.log(Info, "group ended too stale again and again: it goes out first with the next version", "group", id, "requeues", s.cfg.Policy.MaxRequeues)
-	}
 }
 
 // wakeFirst sends out the groups that wait for a version to start with, lowest first.

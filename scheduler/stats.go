@@ -63,6 +63,8 @@ type Step struct {
 	Consumed, StalenessSum, StalenessMax int64
 	// EvictedFull gave way in a full buffer within the bound, EvictedStale were beyond it.
 	EvictedFull, EvictedStale, Requeued int64
+	// Evictions are the receipts of those, the last 64, in order.
+	Evictions []Eviction
 	// Buffered groups, COMPLETED and not leased, with the sum and maximum of their staleness.
 	Buffered, BufferedSum, BufferedMax int64
 }

@@ -156,7 +156,7 @@ func (s *Scheduler) serveTakes() bool {
 	// never be committed.
 	for len(s.takes) > 0 && len(s.holds) == 0 && s.whole() {
 		for g := s.buffer.stalest(); g != nil && s.stale(g); g = s.buffer.stalest() {
-			s.settleStale(g)
+			s.settleStale(g, leases.Receipt{})
 			changed = true
 		}
 		t := s.takes[0]

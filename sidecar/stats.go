@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 
 	"outrider/bridge/wire"
 	"outrider/leases"
@@ -49,7 +50,19 @@ func fromStep(s scheduler.Step) *wire.StepStats {
 		Consumed: s.Consumed, ConsumedStalenessMean: mean(s.StalenessSum, s.Consumed), ConsumedStalenessMax: s.StalenessMax,
 		EvictedFull: s.EvictedFull, EvictedStale: s.EvictedStale, Requeued: s.Requeued,
 		Buffered: s.Buffered, BufferedStalenessMean: mean(s.BufferedSum, s.Buffered), BufferedStalenessMax: s.BufferedMax,
+		Evictions: fromEvictions(s.Evictions),
 	}
+}
+
+func fromEvictions(all []scheduler.Eviction) []*wire.Eviction {
+	out := make([]*wire.Eviction, len(all))
+	for i, e := range all {
+		out[i] = &wire.Eviction{Receipt: fromReceipt(e.Receipt), Reason: e.Reason, MinVersion: e.MinVersion, MaxVersion: e.MaxVersion, Became: strings.ToLower(e.Became.String())}
+		if e.Kept != (leases.Receipt{}) {
+			out[i].Kept = fromReceipt(e.Kept)
+		}
+	}
+	return out
 }
 
 func fromBooks(b leases.Books, s scheduler.Stats) *wire.Books {

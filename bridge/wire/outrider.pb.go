@@ -7743,6 +7743,7 @@ type StepStats struct {
 	Buffered              int64                  `protobuf:"varint,146,opt,name=buffered,proto3" json:"buffered,omitempty"` // groups
 	BufferedStalenessMean float64                `protobuf:"fixed64,147,opt,name=buffered_staleness_mean,json=bufferedStalenessMean,proto3" json:"buffered_staleness_mean,omitempty"`
 	BufferedStalenessMax  int64                  `protobuf:"varint,148,opt,name=buffered_staleness_max,json=bufferedStalenessMax,proto3" json:"buffered_staleness_max,omitempty"`
+	Evictions             []*Eviction            `protobuf:"bytes,270,rep,name=evictions,proto3" json:"evictions,omitempty"` // of those two kinds, the last 64
 	unknownFields         protoimpl.UnknownFields
 	sizeCache             protoimpl.SizeCache
 }
@@ -7840,6 +7841,98 @@ func (x *StepStats) GetBufferedStalenessMax() int64 {
 	return 0
 }
 
+func (x *StepStats) GetEvictions() []*Eviction {
+	if x != nil {
+		return x.Evictions
+	}
+	return nil
+}
+
+// The receipt of a finished group that is not trained as it is.
+type Eviction struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Receipt       *Receipt               `protobuf:"bytes,270,opt,name=receipt,proto3" json:"receipt,omitempty"` // the victim's; it is void
+	Reason        string                 `protobuf:"bytes,271,opt,name=reason,proto3" json:"reason,omitempty"`   // "full", "stale"
+	MinVersion    int64                  `protobuf:"varint,272,opt,name=min_version,json=minVersion,proto3" json:"min_version,omitempty"`
+	MaxVersion    int64                  `protobuf:"varint,273,opt,name=max_version,json=maxVersion,proto3" json:"max_version,omitempty"`
+	Became        string                 `protobuf:"bytes,274,opt,name=became,proto3" json:"became,omitempty"` // "requeued", "discarded"
+	Kept          *Receipt               `protobuf:"bytes,275,opt,name=kept,proto3" json:"kept,omitempty"`     // of the group that has its place; absent where nobody waited for it
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Eviction) Reset() {
+	*x = Eviction{}
+	mi := &file_outrider_proto_msgTypes[97]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Eviction) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Eviction) ProtoMessage() {}
+
+func (x *Eviction) ProtoReflect() protoreflect.Message {
+	mi := &file_outrider_proto_msgTypes[97]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Eviction.ProtoReflect.Descriptor instead.
+func (*Eviction) Descriptor() ([]byte, []int) {
+	return file_outrider_proto_rawDescGZIP(), []int{97}
+}
+
+func (x *Eviction) GetReceipt() *Receipt {
+	if x != nil {
+		return x.Receipt
+	}
+	return nil
+}
+
+func (x *Eviction) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *Eviction) GetMinVersion() int64 {
+	if x != nil {
+		return x.MinVersion
+	}
+	return 0
+}
+
+func (x *Eviction) GetMaxVersion() int64 {
+	if x != nil {
+		return x.MaxVersion
+	}
+	return 0
+}
+
+func (x *Eviction) GetBecame() string {
+	if x != nil {
+		return x.Became
+	}
+	return ""
+}
+
+func (x *Eviction) GetKept() *Receipt {
+	if x != nil {
+		return x.Kept
+	}
+	return nil
+}
+
 type MemberStats struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	Name             string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -7863,7 +7956,7 @@ type MemberStats struct {
 
 func (x *MemberStats) Reset() {
 	*x = MemberStats{}
-	mi := &file_outrider_proto_msgTypes[97]
+	mi := &file_outrider_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7875,7 +7968,7 @@ func (x *MemberStats) String() string {
 func (*MemberStats) ProtoMessage() {}
 
 func (x *MemberStats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[97]
+	mi := &file_outrider_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7888,7 +7981,7 @@ func (x *MemberStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberStats.ProtoReflect.Descriptor instead.
 func (*MemberStats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{97}
+	return file_outrider_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *MemberStats) GetName() string {
@@ -7998,7 +8091,7 @@ type GetMetrics struct {
 
 func (x *GetMetrics) Reset() {
 	*x = GetMetrics{}
-	mi := &file_outrider_proto_msgTypes[98]
+	mi := &file_outrider_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8010,7 +8103,7 @@ func (x *GetMetrics) String() string {
 func (*GetMetrics) ProtoMessage() {}
 
 func (x *GetMetrics) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[98]
+	mi := &file_outrider_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8023,7 +8116,7 @@ func (x *GetMetrics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetMetrics.ProtoReflect.Descriptor instead.
 func (*GetMetrics) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{98}
+	return file_outrider_proto_rawDescGZIP(), []int{99}
 }
 
 type Metrics struct {
@@ -8035,7 +8128,7 @@ type Metrics struct {
 
 func (x *Metrics) Reset() {
 	*x = Metrics{}
-	mi := &file_outrider_proto_msgTypes[99]
+	mi := &file_outrider_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8047,7 +8140,7 @@ func (x *Metrics) String() string {
 func (*Metrics) ProtoMessage() {}
 
 func (x *Metrics) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[99]
+	mi := &file_outrider_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8060,7 +8153,7 @@ func (x *Metrics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Metrics.ProtoReflect.Descriptor instead.
 func (*Metrics) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{99}
+	return file_outrider_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *Metrics) GetText() string {
@@ -8079,7 +8172,7 @@ type Close struct {
 
 func (x *Close) Reset() {
 	*x = Close{}
-	mi := &file_outrider_proto_msgTypes[100]
+	mi := &file_outrider_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8091,7 +8184,7 @@ func (x *Close) String() string {
 func (*Close) ProtoMessage() {}
 
 func (x *Close) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[100]
+	mi := &file_outrider_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8104,7 +8197,7 @@ func (x *Close) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Close.ProtoReflect.Descriptor instead.
 func (*Close) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{100}
+	return file_outrider_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *Close) GetForce() bool {
@@ -8124,7 +8217,7 @@ type Closed struct {
 
 func (x *Closed) Reset() {
 	*x = Closed{}
-	mi := &file_outrider_proto_msgTypes[101]
+	mi := &file_outrider_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8136,7 +8229,7 @@ func (x *Closed) String() string {
 func (*Closed) ProtoMessage() {}
 
 func (x *Closed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[101]
+	mi := &file_outrider_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8149,7 +8242,7 @@ func (x *Closed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Closed.ProtoReflect.Descriptor instead.
 func (*Closed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{101}
+	return file_outrider_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *Closed) GetStats() *Stats {
@@ -8175,7 +8268,7 @@ type Hold struct {
 
 func (x *Hold) Reset() {
 	*x = Hold{}
-	mi := &file_outrider_proto_msgTypes[102]
+	mi := &file_outrider_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8187,7 +8280,7 @@ func (x *Hold) String() string {
 func (*Hold) ProtoMessage() {}
 
 func (x *Hold) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[102]
+	mi := &file_outrider_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8200,7 +8293,7 @@ func (x *Hold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hold.ProtoReflect.Descriptor instead.
 func (*Hold) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{102}
+	return file_outrider_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *Hold) GetReason() string {
@@ -8219,7 +8312,7 @@ type HoldGranted struct {
 
 func (x *HoldGranted) Reset() {
 	*x = HoldGranted{}
-	mi := &file_outrider_proto_msgTypes[103]
+	mi := &file_outrider_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8231,7 +8324,7 @@ func (x *HoldGranted) String() string {
 func (*HoldGranted) ProtoMessage() {}
 
 func (x *HoldGranted) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[103]
+	mi := &file_outrider_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8244,7 +8337,7 @@ func (x *HoldGranted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldGranted.ProtoReflect.Descriptor instead.
 func (*HoldGranted) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{103}
+	return file_outrider_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *HoldGranted) GetHold() uint64 {
@@ -8263,7 +8356,7 @@ type AwaitFrontier struct {
 
 func (x *AwaitFrontier) Reset() {
 	*x = AwaitFrontier{}
-	mi := &file_outrider_proto_msgTypes[104]
+	mi := &file_outrider_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8275,7 +8368,7 @@ func (x *AwaitFrontier) String() string {
 func (*AwaitFrontier) ProtoMessage() {}
 
 func (x *AwaitFrontier) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[104]
+	mi := &file_outrider_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8288,7 +8381,7 @@ func (x *AwaitFrontier) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AwaitFrontier.ProtoReflect.Descriptor instead.
 func (*AwaitFrontier) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{104}
+	return file_outrider_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *AwaitFrontier) GetHold() uint64 {
@@ -8307,7 +8400,7 @@ type ReleaseHold struct {
 
 func (x *ReleaseHold) Reset() {
 	*x = ReleaseHold{}
-	mi := &file_outrider_proto_msgTypes[105]
+	mi := &file_outrider_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8319,7 +8412,7 @@ func (x *ReleaseHold) String() string {
 func (*ReleaseHold) ProtoMessage() {}
 
 func (x *ReleaseHold) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[105]
+	mi := &file_outrider_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8332,7 +8425,7 @@ func (x *ReleaseHold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseHold.ProtoReflect.Descriptor instead.
 func (*ReleaseHold) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{105}
+	return file_outrider_proto_rawDescGZIP(), []int{106}
 }
 
 func (x *ReleaseHold) GetHold() uint64 {
@@ -8353,7 +8446,7 @@ type BeginUpdate struct {
 
 func (x *BeginUpdate) Reset() {
 	*x = BeginUpdate{}
-	mi := &file_outrider_proto_msgTypes[106]
+	mi := &file_outrider_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8365,7 +8458,7 @@ func (x *BeginUpdate) String() string {
 func (*BeginUpdate) ProtoMessage() {}
 
 func (x *BeginUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[106]
+	mi := &file_outrider_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8378,7 +8471,7 @@ func (x *BeginUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginUpdate.ProtoReflect.Descriptor instead.
 func (*BeginUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{106}
+	return file_outrider_proto_rawDescGZIP(), []int{107}
 }
 
 func (x *BeginUpdate) GetVersion() int64 {
@@ -8416,7 +8509,7 @@ type EngineState struct {
 
 func (x *EngineState) Reset() {
 	*x = EngineState{}
-	mi := &file_outrider_proto_msgTypes[107]
+	mi := &file_outrider_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8428,7 +8521,7 @@ func (x *EngineState) String() string {
 func (*EngineState) ProtoMessage() {}
 
 func (x *EngineState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[107]
+	mi := &file_outrider_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8441,7 +8534,7 @@ func (x *EngineState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EngineState.ProtoReflect.Descriptor instead.
 func (*EngineState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{107}
+	return file_outrider_proto_rawDescGZIP(), []int{108}
 }
 
 func (x *EngineState) GetSession() uint64 {
@@ -8501,7 +8594,7 @@ type UpdateState struct {
 
 func (x *UpdateState) Reset() {
 	*x = UpdateState{}
-	mi := &file_outrider_proto_msgTypes[108]
+	mi := &file_outrider_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8513,7 +8606,7 @@ func (x *UpdateState) String() string {
 func (*UpdateState) ProtoMessage() {}
 
 func (x *UpdateState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[108]
+	mi := &file_outrider_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8526,7 +8619,7 @@ func (x *UpdateState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateState.ProtoReflect.Descriptor instead.
 func (*UpdateState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{108}
+	return file_outrider_proto_rawDescGZIP(), []int{109}
 }
 
 func (x *UpdateState) GetHold() uint64 {
@@ -8587,7 +8680,7 @@ type GetUpdate struct {
 
 func (x *GetUpdate) Reset() {
 	*x = GetUpdate{}
-	mi := &file_outrider_proto_msgTypes[109]
+	mi := &file_outrider_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8599,7 +8692,7 @@ func (x *GetUpdate) String() string {
 func (*GetUpdate) ProtoMessage() {}
 
 func (x *GetUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[109]
+	mi := &file_outrider_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8612,7 +8705,7 @@ func (x *GetUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetUpdate.ProtoReflect.Descriptor instead.
 func (*GetUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{109}
+	return file_outrider_proto_rawDescGZIP(), []int{110}
 }
 
 func (x *GetUpdate) GetHold() uint64 {
@@ -8633,7 +8726,7 @@ type RecordUpdate struct {
 
 func (x *RecordUpdate) Reset() {
 	*x = RecordUpdate{}
-	mi := &file_outrider_proto_msgTypes[110]
+	mi := &file_outrider_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8645,7 +8738,7 @@ func (x *RecordUpdate) String() string {
 func (*RecordUpdate) ProtoMessage() {}
 
 func (x *RecordUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[110]
+	mi := &file_outrider_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8658,7 +8751,7 @@ func (x *RecordUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordUpdate.ProtoReflect.Descriptor instead.
 func (*RecordUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{110}
+	return file_outrider_proto_rawDescGZIP(), []int{111}
 }
 
 func (x *RecordUpdate) GetHold() uint64 {
@@ -8685,7 +8778,7 @@ type UndoUpdate struct {
 
 func (x *UndoUpdate) Reset() {
 	*x = UndoUpdate{}
-	mi := &file_outrider_proto_msgTypes[111]
+	mi := &file_outrider_proto_msgTypes[112]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8697,7 +8790,7 @@ func (x *UndoUpdate) String() string {
 func (*UndoUpdate) ProtoMessage() {}
 
 func (x *UndoUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[111]
+	mi := &file_outrider_proto_msgTypes[112]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8710,7 +8803,7 @@ func (x *UndoUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoUpdate.ProtoReflect.Descriptor instead.
 func (*UndoUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{111}
+	return file_outrider_proto_rawDescGZIP(), []int{112}
 }
 
 func (x *UndoUpdate) GetHold() uint64 {
@@ -9320,7 +9413,7 @@ const file_outrider_proto_rawDesc = "" +
 	"\x0esampled_tokens\x18\x8c\x01 \x03(\x03B\x02\x10\x01R\rsampledTokens\x12*\n" +
 	"\x0etrained_tokens\x18\x8d\x01 \x03(\x03B\x02\x10\x01R\rtrainedTokens\x12*\n" +
 	"\x0estale_requeues\x18\x8e\x01 \x03(\x03B\x02\x10\x01R\rstaleRequeues\x12+\n" +
-	"\x04step\x18\x8f\x01 \x01(\v2\x16.outrider.v1.StepStatsR\x04step\"\x8c\x03\n" +
+	"\x04step\x18\x8f\x01 \x01(\v2\x16.outrider.v1.StepStatsR\x04step\"\xc2\x03\n" +
 	"\tStepStats\x12\x1b\n" +
 	"\bconsumed\x18\x8c\x01 \x01(\x03R\bconsumed\x127\n" +
 	"\x17consumed_staleness_mean\x18\x8d\x01 \x01(\x01R\x15consumedStalenessMean\x125\n" +
@@ -9330,7 +9423,17 @@ const file_outrider_proto_rawDesc = "" +
 	"\brequeued\x18\x91\x01 \x01(\x03R\brequeued\x12\x1b\n" +
 	"\bbuffered\x18\x92\x01 \x01(\x03R\bbuffered\x127\n" +
 	"\x17buffered_staleness_mean\x18\x93\x01 \x01(\x01R\x15bufferedStalenessMean\x125\n" +
-	"\x16buffered_staleness_max\x18\x94\x01 \x01(\x03R\x14bufferedStalenessMax\"\xa0\x03\n" +
+	"\x16buffered_staleness_max\x18\x94\x01 \x01(\x03R\x14bufferedStalenessMax\x124\n" +
+	"\tevictions\x18\x8e\x02 \x03(\v2\x15.outrider.v1.EvictionR\tevictions\"\xdc\x01\n" +
+	"\bEviction\x12/\n" +
+	"\areceipt\x18\x8e\x02 \x01(\v2\x14.outrider.v1.ReceiptR\areceipt\x12\x17\n" +
+	"\x06reason\x18\x8f\x02 \x01(\tR\x06reason\x12 \n" +
+	"\vmin_version\x18\x90\x02 \x01(\x03R\n" +
+	"minVersion\x12 \n" +
+	"\vmax_version\x18\x91\x02 \x01(\x03R\n" +
+	"maxVersion\x12\x17\n" +
+	"\x06became\x18\x92\x02 \x01(\tR\x06became\x12)\n" +
+	"\x04kept\x18\x93\x02 \x01(\v2\x14.outrider.v1.ReceiptR\x04kept\"\xa0\x03\n" +
 	"\vMemberStats\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04role\x18\x02 \x01(\tR\x04role\x12\x18\n" +
@@ -9406,7 +9509,7 @@ func file_outrider_proto_rawDescGZIP() []byte {
 	return file_outrider_proto_rawDescData
 }
 
-var file_outrider_proto_msgTypes = make([]protoimpl.MessageInfo, 116)
+var file_outrider_proto_msgTypes = make([]protoimpl.MessageInfo, 117)
 var file_outrider_proto_goTypes = []any{
 	(*Frame)(nil),           // 0: outrider.v1.Frame
 	(*Error)(nil),           // 1: outrider.v1.Error
@@ -9505,25 +9608,26 @@ var file_outrider_proto_goTypes = []any{
 	(*Books)(nil),           // 94: outrider.v1.Books
 	(*Stats)(nil),           // 95: outrider.v1.Stats
 	(*StepStats)(nil),       // 96: outrider.v1.StepStats
-	(*MemberStats)(nil),     // 97: outrider.v1.MemberStats
-	(*GetMetrics)(nil),      // 98: outrider.v1.GetMetrics
-	(*Metrics)(nil),         // 99: outrider.v1.Metrics
-	(*Close)(nil),           // 100: outrider.v1.Close
-	(*Closed)(nil),          // 101: outrider.v1.Closed
-	(*Hold)(nil),            // 102: outrider.v1.Hold
-	(*HoldGranted)(nil),     // 103: outrider.v1.HoldGranted
-	(*AwaitFrontier)(nil),   // 104: outrider.v1.AwaitFrontier
-	(*ReleaseHold)(nil),     // 105: outrider.v1.ReleaseHold
-	(*BeginUpdate)(nil),     // 106: outrider.v1.BeginUpdate
-	(*EngineState)(nil),     // 107: outrider.v1.EngineState
-	(*UpdateState)(nil),     // 108: outrider.v1.UpdateState
-	(*GetUpdate)(nil),       // 109: outrider.v1.GetUpdate
-	(*RecordUpdate)(nil),    // 110: outrider.v1.RecordUpdate
-	(*UndoUpdate)(nil),      // 111: outrider.v1.UndoUpdate
-	nil,                     // 112: outrider.v1.Publish.RolesEntry
-	nil,                     // 113: outrider.v1.Publication.RolesEntry
-	nil,                     // 114: outrider.v1.Books.DiscardedEntry
-	nil,                     // 115: outrider.v1.Books.LiveGroupsEntry
+	(*Eviction)(nil),        // 97: outrider.v1.Eviction
+	(*MemberStats)(nil),     // 98: outrider.v1.MemberStats
+	(*GetMetrics)(nil),      // 99: outrider.v1.GetMetrics
+	(*Metrics)(nil),         // 100: outrider.v1.Metrics
+	(*Close)(nil),           // 101: outrider.v1.Close
+	(*Closed)(nil),          // 102: outrider.v1.Closed
+	(*Hold)(nil),            // 103: outrider.v1.Hold
+	(*HoldGranted)(nil),     // 104: outrider.v1.HoldGranted
+	(*AwaitFrontier)(nil),   // 105: outrider.v1.AwaitFrontier
+	(*ReleaseHold)(nil),     // 106: outrider.v1.ReleaseHold
+	(*BeginUpdate)(nil),     // 107: outrider.v1.BeginUpdate
+	(*EngineState)(nil),     // 108: outrider.v1.EngineState
+	(*UpdateState)(nil),     // 109: outrider.v1.UpdateState
+	(*GetUpdate)(nil),       // 110: outrider.v1.GetUpdate
+	(*RecordUpdate)(nil),    // 111: outrider.v1.RecordUpdate
+	(*UndoUpdate)(nil),      // 112: outrider.v1.UndoUpdate
+	nil,                     // 113: outrider.v1.Publish.RolesEntry
+	nil,                     // 114: outrider.v1.Publication.RolesEntry
+	nil,                     // 115: outrider.v1.Books.DiscardedEntry
+	nil,                     // 116: outrider.v1.Books.LiveGroupsEntry
 }
 var file_outrider_proto_depIdxs = []int32{
 	1,   // 0: outrider.v1.Frame.error:type_name -> outrider.v1.Error
@@ -9593,19 +9697,19 @@ var file_outrider_proto_depIdxs = []int32{
 	91,  // 64: outrider.v1.Frame.rewound:type_name -> outrider.v1.Rewound
 	92,  // 65: outrider.v1.Frame.get_stats:type_name -> outrider.v1.GetStats
 	95,  // 66: outrider.v1.Frame.stats:type_name -> outrider.v1.Stats
-	100, // 67: outrider.v1.Frame.close:type_name -> outrider.v1.Close
-	101, // 68: outrider.v1.Frame.closed:type_name -> outrider.v1.Closed
-	98,  // 69: outrider.v1.Frame.get_metrics:type_name -> outrider.v1.GetMetrics
-	99,  // 70: outrider.v1.Frame.metrics:type_name -> outrider.v1.Metrics
-	102, // 71: outrider.v1.Frame.hold:type_name -> outrider.v1.Hold
-	103, // 72: outrider.v1.Frame.hold_granted:type_name -> outrider.v1.HoldGranted
-	104, // 73: outrider.v1.Frame.await_frontier:type_name -> outrider.v1.AwaitFrontier
-	105, // 74: outrider.v1.Frame.release_hold:type_name -> outrider.v1.ReleaseHold
-	106, // 75: outrider.v1.Frame.begin_update:type_name -> outrider.v1.BeginUpdate
-	108, // 76: outrider.v1.Frame.update_state:type_name -> outrider.v1.UpdateState
-	109, // 77: outrider.v1.Frame.get_update:type_name -> outrider.v1.GetUpdate
-	110, // 78: outrider.v1.Frame.record_update:type_name -> outrider.v1.RecordUpdate
-	111, // 79: outrider.v1.Frame.undo_update:type_name -> outrider.v1.UndoUpdate
+	101, // 67: outrider.v1.Frame.close:type_name -> outrider.v1.Close
+	102, // 68: outrider.v1.Frame.closed:type_name -> outrider.v1.Closed
+	99,  // 69: outrider.v1.Frame.get_metrics:type_name -> outrider.v1.GetMetrics
+	100, // 70: outrider.v1.Frame.metrics:type_name -> outrider.v1.Metrics
+	103, // 71: outrider.v1.Frame.hold:type_name -> outrider.v1.Hold
+	104, // 72: outrider.v1.Frame.hold_granted:type_name -> outrider.v1.HoldGranted
+	105, // 73: outrider.v1.Frame.await_frontier:type_name -> outrider.v1.AwaitFrontier
+	106, // 74: outrider.v1.Frame.release_hold:type_name -> outrider.v1.ReleaseHold
+	107, // 75: outrider.v1.Frame.begin_update:type_name -> outrider.v1.BeginUpdate
+	109, // 76: outrider.v1.Frame.update_state:type_name -> outrider.v1.UpdateState
+	110, // 77: outrider.v1.Frame.get_update:type_name -> outrider.v1.GetUpdate
+	111, // 78: outrider.v1.Frame.record_update:type_name -> outrider.v1.RecordUpdate
+	112, // 79: outrider.v1.Frame.undo_update:type_name -> outrider.v1.UndoUpdate
 	7,   // 80: outrider.v1.Timeline.origin:type_name -> outrider.v1.Term
 	8,   // 81: outrider.v1.Receipt.timeline:type_name -> outrider.v1.Timeline
 	10,  // 82: outrider.v1.Locator.segment:type_name -> outrider.v1.SegmentId
@@ -9660,11 +9764,11 @@ var file_outrider_proto_depIdxs = []int32{
 	12,  // 131: outrider.v1.Lease.endpoints:type_name -> outrider.v1.Endpoint
 	11,  // 132: outrider.v1.Shard.locators:type_name -> outrider.v1.Locator
 	71,  // 133: outrider.v1.Publish.shards:type_name -> outrider.v1.Shard
-	112, // 134: outrider.v1.Publish.roles:type_name -> outrider.v1.Publish.RolesEntry
+	113, // 134: outrider.v1.Publish.roles:type_name -> outrider.v1.Publish.RolesEntry
 	8,   // 135: outrider.v1.Publication.timeline:type_name -> outrider.v1.Timeline
 	7,   // 136: outrider.v1.Publication.term:type_name -> outrider.v1.Term
 	71,  // 137: outrider.v1.Publication.shards:type_name -> outrider.v1.Shard
-	113, // 138: outrider.v1.Publication.roles:type_name -> outrider.v1.Publication.RolesEntry
+	114, // 138: outrider.v1.Publication.roles:type_name -> outrider.v1.Publication.RolesEntry
 	12,  // 139: outrider.v1.Publication.endpoints:type_name -> outrider.v1.Endpoint
 	73,  // 140: outrider.v1.Admit.publication:type_name -> outrider.v1.Publication
 	10,  // 141: outrider.v1.Admitted.segments:type_name -> outrider.v1.SegmentId
@@ -9674,25 +9778,28 @@ var file_outrider_proto_depIdxs = []int32{
 	82,  // 145: outrider.v1.Append.entry:type_name -> outrider.v1.Entry
 	93,  // 146: outrider.v1.Books.reserved:type_name -> outrider.v1.Count
 	93,  // 147: outrider.v1.Books.acknowledged:type_name -> outrider.v1.Count
-	114, // 148: outrider.v1.Books.discarded:type_name -> outrider.v1.Books.DiscardedEntry
+	115, // 148: outrider.v1.Books.discarded:type_name -> outrider.v1.Books.DiscardedEntry
 	93,  // 149: outrider.v1.Books.failed:type_name -> outrider.v1.Count
 	93,  // 150: outrider.v1.Books.live:type_name -> outrider.v1.Count
-	115, // 151: outrider.v1.Books.live_groups:type_name -> outrider.v1.Books.LiveGroupsEntry
+	116, // 151: outrider.v1.Books.live_groups:type_name -> outrider.v1.Books.LiveGroupsEntry
 	94,  // 152: outrider.v1.Stats.books:type_name -> outrider.v1.Books
 	8,   // 153: outrider.v1.Stats.timeline:type_name -> outrider.v1.Timeline
 	7,   // 154: outrider.v1.Stats.term:type_name -> outrider.v1.Term
-	97,  // 155: outrider.v1.Stats.members:type_name -> outrider.v1.MemberStats
+	98,  // 155: outrider.v1.Stats.members:type_name -> outrider.v1.MemberStats
 	96,  // 156: outrider.v1.Stats.step:type_name -> outrider.v1.StepStats
-	95,  // 157: outrider.v1.Closed.stats:type_name -> outrider.v1.Stats
-	107, // 158: outrider.v1.UpdateState.engines:type_name -> outrider.v1.EngineState
-	93,  // 159: outrider.v1.Books.DiscardedEntry.value:type_name -> outrider.v1.Count
-	0,   // 160: outrider.v1.Owner.Session:input_type -> outrider.v1.Frame
-	0,   // 161: outrider.v1.Owner.Session:output_type -> outrider.v1.Frame
-	161, // [161:162] is the sub-list for method output_type
-	160, // [160:161] is the sub-list for method input_type
-	160, // [160:160] is the sub-list for extension type_name
-	160, // [160:160] is the sub-list for extension extendee
-	0,   // [0:160] is the sub-list for field type_name
+	97,  // 157: outrider.v1.StepStats.evictions:type_name -> outrider.v1.Eviction
+	9,   // 158: outrider.v1.Eviction.receipt:type_name -> outrider.v1.Receipt
+	9,   // 159: outrider.v1.Eviction.kept:type_name -> outrider.v1.Receipt
+	95,  // 160: outrider.v1.Closed.stats:type_name -> outrider.v1.Stats
+	108, // 161: outrider.v1.UpdateState.engines:type_name -> outrider.v1.EngineState
+	93,  // 162: outrider.v1.Books.DiscardedEntry.value:type_name -> outrider.v1.Count
+	0,   // 163: outrider.v1.Owner.Session:input_type -> outrider.v1.Frame
+	0,   // 164: outrider.v1.Owner.Session:output_type -> outrider.v1.Frame
+	164, // [164:165] is the sub-list for method output_type
+	163, // [163:164] is the sub-list for method input_type
+	163, // [163:163] is the sub-list for extension type_name
+	163, // [163:163] is the sub-list for extension extendee
+	0,   // [0:163] is the sub-list for field type_name
 }
 
 func init() { file_outrider_proto_init() }
@@ -9787,7 +9894,7 @@ func file_outrider_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_outrider_proto_rawDesc), len(file_outrider_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   116,
+			NumMessages:   117,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -37,7 +37,7 @@ from outrider.run import Rewound, Run
 from outrider.sample import Sample
 from outrider.source import Table, table
 from outrider.start import connect, own, start
-from outrider.stats import Books, Bound, Count, MemberStats, Stats, StepStats
+from outrider.stats import Books, Bound, Count, Eviction, MemberStats, Stats, StepStats
 from outrider.stream import Stream, stream
 from outrider.tls import TLS
 from outrider.trainer import Trainer
@@ -62,6 +62,7 @@ __all__ = [
     "Engine",
     "EngineState",
     "Error",
+    "Eviction",
     "Group",
     "Hold",
     "Keyed",

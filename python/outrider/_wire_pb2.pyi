@@ -1290,7 +1290,7 @@ class Stats(_message.Message):
     def __init__(self, books: _Optional[_Union[Books, _Mapping]] = ..., next_rollout: _Optional[int] = ..., announced_version: _Optional[int] = ..., timeline: _Optional[_Union[Timeline, _Mapping]] = ..., term: _Optional[_Union[Term, _Mapping]] = ..., executing: _Optional[int] = ..., executing_limit: _Optional[int] = ..., retained: _Optional[int] = ..., retained_limit: _Optional[int] = ..., completed: _Optional[int] = ..., completed_limit: _Optional[int] = ..., bytes: _Optional[int] = ..., bytes_limit: _Optional[int] = ..., holds: _Optional[int] = ..., workers: _Optional[int] = ..., trainers: _Optional[int] = ..., requeued: _Optional[int] = ..., stale_outcomes: _Optional[int] = ..., evicted: _Optional[int] = ..., staleness_mean: _Optional[float] = ..., staleness_max: _Optional[int] = ..., rewinds: _Optional[int] = ..., resident_bytes: _Optional[int] = ..., ownership: _Optional[str] = ..., members: _Optional[_Iterable[_Union[MemberStats, _Mapping]]] = ..., unconfirmed: _Optional[int] = ..., recovering: bool = ..., cursor: _Optional[int] = ..., replay: _Optional[int] = ..., waiting_for_bytes: _Optional[int] = ..., overdrawn: _Optional[int] = ..., stuck: _Optional[int] = ..., resting: _Optional[int] = ..., interrupted: _Optional[int] = ..., orphans: _Optional[int] = ..., waits_for: _Optional[str] = ..., sampled_tokens: _Optional[_Iterable[int]] = ..., trained_tokens: _Optional[_Iterable[int]] = ..., stale_requeues: _Optional[_Iterable[int]] = ..., step: _Optional[_Union[StepStats, _Mapping]] = ...) -> None: ...
 
 class StepStats(_message.Message):
-    __slots__ = ["consumed", "consumed_staleness_mean", "consumed_staleness_max", "evicted_full", "evicted_stale", "requeued", "buffered", "buffered_staleness_mean", "buffered_staleness_max"]
+    __slots__ = ["consumed", "consumed_staleness_mean", "consumed_staleness_max", "evicted_full", "evicted_stale", "requeued", "buffered", "buffered_staleness_mean", "buffered_staleness_max", "evictions"]
     CONSUMED_FIELD_NUMBER: _ClassVar[int]
     CONSUMED_STALENESS_MEAN_FIELD_NUMBER: _ClassVar[int]
     CONSUMED_STALENESS_MAX_FIELD_NUMBER: _ClassVar[int]
@@ -1300,6 +1300,7 @@ class StepStats(_message.Message):
     BUFFERED_FIELD_NUMBER: _ClassVar[int]
     BUFFERED_STALENESS_MEAN_FIELD_NUMBER: _ClassVar[int]
     BUFFERED_STALENESS_MAX_FIELD_NUMBER: _ClassVar[int]
+    EVICTIONS_FIELD_NUMBER: _ClassVar[int]
     consumed: int
     consumed_staleness_mean: float
     consumed_staleness_max: int
@@ -1309,7 +1310,24 @@ class StepStats(_message.Message):
     buffered: int
     buffered_staleness_mean: float
     buffered_staleness_max: int
-    def __init__(self, consumed: _Optional[int] = ..., consumed_staleness_mean: _Optional[float] = ..., consumed_staleness_max: _Optional[int] = ..., evicted_full: _Optional[int] = ..., evicted_stale: _Optional[int] = ..., requeued: _Optional[int] = ..., buffered: _Optional[int] = ..., buffered_staleness_mean: _Optional[float] = ..., buffered_staleness_max: _Optional[int] = ...) -> None: ...
+    evictions: _containers.RepeatedCompositeFieldContainer[Eviction]
+    def __init__(self, consumed: _Optional[int] = ..., consumed_staleness_mean: _Optional[float] = ..., consumed_staleness_max: _Optional[int] = ..., evicted_full: _Optional[int] = ..., evicted_stale: _Optional[int] = ..., requeued: _Optional[int] = ..., buffered: _Optional[int] = ..., buffered_staleness_mean: _Optional[float] = ..., buffered_staleness_max: _Optional[int] = ..., evictions: _Optional[_Iterable[_Union[Eviction, _Mapping]]] = ...) -> None: ...
+
+class Eviction(_message.Message):
+    __slots__ = ["receipt", "reason", "min_version", "max_version", "became", "kept"]
+    RECEIPT_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    MIN_VERSION_FIELD_NUMBER: _ClassVar[int]
+    MAX_VERSION_FIELD_NUMBER: _ClassVar[int]
+    BECAME_FIELD_NUMBER: _ClassVar[int]
+    KEPT_FIELD_NUMBER: _ClassVar[int]
+    receipt: Receipt
+    reason: str
+    min_version: int
+    max_version: int
+    became: str
+    kept: Receipt
+    def __init__(self, receipt: _Optional[_Union[Receipt, _Mapping]] = ..., reason: _Optional[str] = ..., min_version: _Optional[int] = ..., max_version: _Optional[int] = ..., became: _Optional[str] = ..., kept: _Optional[_Union[Receipt, _Mapping]] = ...) -> None: ...
 
 class MemberStats(_message.Message):
     __slots__ = ["name", "role", "session", "executing", "slots", "confirmed_version", "confirmed", "stuck", "orphans", "pid", "mapped_bytes", "held_segments", "held_bytes", "held_seconds"]

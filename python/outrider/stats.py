@@ -123,6 +123,31 @@ class MemberStats:
 
 
 @dataclass(frozen=True)
+class Eviction:
+    """The receipt of a finished group that is not trained as it is.
+
+    Attributes:
+        group: Index of the victim in the source's endless order.
+        attempt: Which reservation of it, from 1.
+        worker: Number of the session that made it.
+        reason: "full": it gave way to another group in a full buffer; "stale": it was beyond `max_staleness`.
+        min_version: Oldest weight version that it used.
+        max_version: Newest one.
+        became: "requeued" or "discarded".
+        kept: The group that has its place; None where nobody waited for that.
+    """
+
+    group: int
+    attempt: int
+    worker: int
+    reason: str
+    min_version: int
+    max_version: int
+    became: str
+    kept: int | None
+
+
+@dataclass(frozen=True)
 class StepStats:
     """What happened since step statistics were asked for the last time, and what is buffered.
 
@@ -136,6 +161,7 @@ class StepStats:
         buffered: Finished groups that are in no batch.
         buffered_staleness_mean: Versions, over those.
         buffered_staleness_max: Versions.
+        evictions: Receipts of the evicted groups in order, the last 64.
     """
 
     consumed: int
@@ -147,6 +173,7 @@ class StepStats:
     buffered: int
     buffered_staleness_mean: float
     buffered_staleness_max: int
+    evictions: tuple[Eviction, ...]
 
 
 @dataclass(frozen=True)
@@ -312,7 +339,21 @@ _SAME = (
 
 
 def _step(step: Any) -> StepStats:
-    return StepStats(**{name: getattr(step, name) for name in StepStats.__dataclass_fields__})
+    same = {name: getattr(step, name) for name in StepStats.__dataclass_fields__ if name != "evictions"}
+    return StepStats(evictions=tuple(_eviction(one) for one in step.evictions), **same)
+
+
+def _eviction(one: Any) -> Eviction:
+    return Eviction(
+        group=one.receipt.group,
+        attempt=one.receipt.attempt,
+        worker=one.receipt.worker,
+        reason=one.reason,
+        min_version=one.min_version,
+        max_version=one.max_version,
+        became=one.became,
+        kept=one.kept.group if one.HasField("kept") else None,
+    )
 
 
 def _count(count: Any) -> Count:

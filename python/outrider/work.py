@@ -130,7 +130,7 @@ class Work:
                 `slot` unless there is exactly one row a slot.
 
         Returns:
-            True: the owner took it. False: nobody waits for it any more, because the group had gone elsewhere meanwhile (its
+            True: the owner took it; with full="evict" an older group may have given way to it (`StepStats.evictions`). False: nobody waits for it any more, because the group had gone elsewhere meanwhile (its
             receipt is stale) or the run is over; nothing is left to do.
 
         Raises:

@@ -85,3 +85,20 @@ def test_S4_20_a_version_that_was_never_sent_is_wrong_data(own):
         ):
             work.complete(samples)
     run.close(force=True)
+
+
+def test_S4_17_an_eviction_has_a_receipt_and_who_gets_the_place_hears_that_its_group_is_kept(own):
+    policy = outrider.Policy(full="evict")
+    run = own(batch_groups=1, policy=policy, limits=outrider.Limits(executing=4, completed=2))
+    with outrider.Worker(run, slots=2) as first, outrider.Worker(run, slots=2) as second:
+        works = iter(first.groups())
+        victim, kept = next(works), next(iter(second.groups()))
+        assert answer(victim, 3)
+        assert answer(next(works), 3)
+        assert run.stats(step=True).step.evictions == ()
+        assert answer(kept, 3)
+        (one,) = run.stats(step=True).step.evictions
+        assert (one.group, one.attempt, one.worker) == (victim.group, 1, victim.granted.worker)
+        assert (one.reason, one.became, one.min_version, one.max_version) == ("full", "requeued", 0, 0)
+        assert one.kept == kept.group
+    run.close(force=True)

@@ -114,9 +114,20 @@ func (r *Runner) cmdStepStats(*args) {
 	v := r.owner.Step()
 	r.say("consumed %d, staleness %d in all, at most %d", v.Consumed, v.StalenessSum, v.StalenessMax)
 	r.say("evicted full %d stale %d, requeued %d", v.EvictedFull, v.EvictedStale, v.Requeued)
+	for _, e := range v.Evictions {
+		r.say("%s of group %d by %s, versions %d-%d, %s: %s%s", r.receipt(e.Receipt), e.Receipt.Group, r.session(e.Receipt.Worker), e.MinVersion, e.MaxVersion, e.Reason, e.Became, r.kept(e.Kept))
+	}
 	r.say("buffered %d, staleness %d in all, at most %d", v.Buffered, v.BufferedSum, v.BufferedMax)
 	h := r.owner.Stats()
 	r.say("tokens sampled %s, trained %s; too stale %s", histogram(h.SampledTokens[:]), histogram(h.TrainedTokens[:]), histogram(h.StaleRequeues[:]))
+}
+
+// kept names the group that has the place of an evicted one.
+func (r *Runner) kept(x leases.Receipt) string {
+	if x == (leases.Receipt{}) {
+		return ""
+	}
+	return fmt.Sprintf(", %s of %s is kept", r.receipt(x), r.session(x.Worker))
 }
 
 // histogram shows the elements that are not 0, as index:count.
