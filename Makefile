@@ -31,6 +31,10 @@ help: ## print this list
 run: wheel ## the main job; FAULTS=1 kills actors on the way, OWNERSHIP=none shows the off switch, SEED=N
 	@OUT=$(abspath build/run) FAULTS="$(FAULTS)" OWNERSHIP="$(OWNERSHIP)" SEED="$(SEED)" $(PY) examples/ray/spelling/job.py
 
+.PHONY: composition
+composition: wheel ## the parts of a job that must work together, each shown with its evidence, as a Ray job within a Ray job
+	@OUT=$(abspath build/composition) $(PY) examples/ray/spelling/composition.py
+
 .PHONY: bench
 bench: wheel ## one table of costs, each beside its rival; BENCH=--quick for a short look
 	@cd python && ../$(PY) -m bench $(BENCH)
