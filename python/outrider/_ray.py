@@ -91,6 +91,13 @@ def unpickled(data: bytes) -> Any:
     return pickle.loads(data)
 
 
+def in_words(error: BaseException) -> str:
+    """An error's kind and text; of one that came from an actor its own, without the trace that Ray's text is."""
+    cause = getattr(error, "cause", None)
+    found = cause if isinstance(cause, BaseException) else error
+    return f"{type(found).__name__}: {found}"
+
+
 def logs_directory() -> Path | None:
     """Ray's log directory of this session, where `ray logs` lists files; None outside of Ray or when it cannot be found."""
     ray = ray_if_running()

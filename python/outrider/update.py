@@ -197,7 +197,8 @@ class _Update:
         )
 
     def _failed(self, what: str) -> UpdateFailed:
-        said = "".join(f"; {type(cause).__name__}: {cause}" for cause in self.causes)
+        # Sent again it mostly fails in the same words.
+        said = "".join(dict.fromkeys(f"; {_ray.in_words(cause)}" for cause in self.causes))
         version = self.begin.version or self.state.version
         failed = UpdateFailed(f"outrider: update to version {version}: {what}{said}", tuple(self.causes))
         failed.__cause__ = self.causes[-1] if self.causes else None
