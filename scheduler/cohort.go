@@ -127,7 +127,7 @@ func (s *Scheduler) shown(rank leases.Rank, role *TrainerRole) (at int64, err er
 	if role.Base != nil {
 		at, err = s.ledger.Contained(role.Base, role.Log)
 	}
-	if err == nil && role.State != nil {
+	if err == nil && role.Base == nil && role.State != nil { // beside a log it is only what the process once began with
 		err = s.ledger.Holds(role.State)
 	}
 	if err != nil {

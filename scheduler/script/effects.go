@@ -188,7 +188,7 @@ func (r *Runner) step(admission uint64, rollout int64, slow bool) {
 		if p.gone || p.at >= rollout || p.slow && !slow {
 			continue
 		}
-		p.at = rollout
+		p.at, p.moved = rollout, true
 		made := step{rollout: rollout}
 		for _, g := range r.given[admission].Groups {
 			made.groups = append(made.groups, g.Receipt.Group)

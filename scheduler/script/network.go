@@ -177,7 +177,7 @@ func (r *Runner) backTo(t scheduler.Ticket, rollout int64) {
 
 // back takes what a rank has trained after a rollout out of its weights.
 func (p *process) back(rollout int64) {
-	p.at = min(p.at, rollout)
+	p.at, p.moved = min(p.at, rollout), p.moved || p.at > rollout
 	p.lineage = slices.DeleteFunc(p.lineage, func(s step) bool { return s.rollout > rollout })
 }
 

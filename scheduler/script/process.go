@@ -43,6 +43,7 @@ type process struct {
 	lineage []step
 	at      int64 // last rollout that its weights contain
 	unsaid  bool  // the run went back below that, and it has not said what it contains since
+	moved   bool  // its weights are no longer those that it began with
 }
 
 // step is one rollout in a trainer's weights.
@@ -212,6 +213,9 @@ func (r *Runner) cmdSidecar(a *args) {
 	r.sessions[p.member.Session], r.bySessions[p.member.Session] = p.name, p
 	if p.member.Worker != nil {
 		p.held, p.stop = nil, map[uint64]bool{}
+	}
+	if t := p.member.Trainer; t != nil && p.moved {
+		t.State = nil // of other weights
 	}
 }
 
