@@ -36,6 +36,8 @@ var (
 	ErrNotReady = errors.New("leases: not ready")
 	// ErrNoWorkers: nobody has been there for too long to run what is waited for.
 	ErrNoWorkers = errors.New("leases: no workers")
+	// ErrUpdateFailed: no engine holds the version that was sent; the run stays held.
+	ErrUpdateFailed = errors.New("leases: update failed")
 	// ErrLost: data or a party was lost before the operation could finish.
 	ErrLost = errors.New("leases: lost")
 )

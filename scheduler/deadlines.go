@@ -68,7 +68,6 @@ func (s *Scheduler) stick(e *running) {
 		s.log(Warn, "worker gets no work: more than half of its slots are stuck; restart it", "worker", m.session, "name", m.name,
 			"stuck", m.stuck, "slots", m.worker.Slots)
 	}
-	s.checkFrontiers()
 	s.checkDrained(m)
 }
 

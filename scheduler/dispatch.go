@@ -9,9 +9,11 @@ import (
 
 // pump carries the run as far as it goes after an event.
 func (s *Scheduler) pump() {
-	switch {
-	case s.dead != nil:
+	if s.dead != nil {
 		return
+	}
+	s.checkFrontiers()
+	switch {
 	case s.closing != nil:
 		s.finishClose()
 	case s.ledger != nil:

@@ -61,6 +61,26 @@ func (s *Scheduler) findHold(id HoldID) (*hold, error) {
 	return nil, fmt.Errorf("%w: hold %d is not held (released, recorded, or of a former life of the owner); take a new one", leases.ErrStale, id)
 }
 
+// reached reports whether what a hold is for may begin: what ran when it was taken has ended, if that is waited for, and no
+// earlier hold excludes it.
+func (s *Scheduler) reached(h *hold, drain bool) bool {
+	return s.before(h) == nil && (!drain || s.over(h))
+}
+
+// before is the hold that has to end before what h is for begins, nil for none: weights do not change under somebody else's hold,
+// an evaluation of the engines for one, and nobody's begins while weights are on their way. The earlier one goes first.
+func (s *Scheduler) before(h *hold) *hold {
+	for _, o := range s.holds {
+		if o == h {
+			break
+		}
+		if u := s.update; u != nil && (u.hold == h) != (u.hold == o) {
+			return o
+		}
+	}
+	return nil
+}
+
 // over reports whether everything that ran when the hold was taken has ended. It does not wait for a place in a full
 // buffer: a finished group is over. Nor does it wait for what is stuck: that would be for ever.
 func (s *Scheduler) over(h *hold) bool {
@@ -75,7 +95,8 @@ func (s *Scheduler) over(h *hold) bool {
 	return true
 }
 
-// Frontier waits until what ran when the hold was taken has ended. Answer: the HoldID. Errors: ErrStale.
+// Frontier waits until what ran when the hold was taken has ended, and until an update that began before it is over. Answer: the
+// HoldID. Errors: ErrStale, ErrUpdateFailed (that update has failed; the run is held for as long as it stands).
 func (s *Scheduler) Frontier(t Ticket, id HoldID) {
 	if s.dead != nil {
 		s.answer(t, nil, s.dead)
@@ -87,7 +108,7 @@ func (s *Scheduler) Frontier(t Ticket, id HoldID) {
 		return
 	}
 	h.waiters = append(h.waiters, t)
-	s.checkFrontiers()
+	s.pump()
 }
 
 // CancelFrontier ends a wait; hold and frontier are unaffected.
@@ -101,20 +122,30 @@ func (s *Scheduler) CancelFrontier(t Ticket) {
 	}
 }
 
-// checkFrontiers answers whose frontier has ended.
+// checkFrontiers answers whose frontier has ended, and begins the update that waited for that.
 func (s *Scheduler) checkFrontiers() {
 	for _, h := range s.holds {
-		if !s.over(h) {
-			continue
+		if o := s.before(h); o != nil && s.update.hold == o && s.update.failed {
+			h.fail(s, s.update.failure())
 		}
-		for _, t := range h.waiters {
-			s.answer(t, h.id, nil)
+		if len(h.waiters) > 0 && s.reached(h, true) {
+			for _, t := range h.waiters {
+				s.answer(t, h.id, nil)
+			}
+			h.waiters = nil
 		}
-		h.waiters = nil
 	}
 	if s.update != nil {
 		s.startUpdate()
 	}
+}
+
+// fail tells those who wait on a hold err.
+func (h *hold) fail(s *Scheduler, err error) {
+	for _, t := range h.waiters {
+		s.answer(t, nil, err)
+	}
+	h.waiters = nil
 }
 
 // Release ends a hold. An update's hold released without Record is a failed update. Errors: ErrStale (not held).
@@ -134,10 +165,7 @@ func (s *Scheduler) Release(id HoldID) error {
 // endHold takes a hold away; who still waits on it is told err.
 func (s *Scheduler) endHold(h *hold, err error) {
 	s.holds = slices.DeleteFunc(s.holds, func(o *hold) bool { return o == h })
-	for _, t := range h.waiters {
-		s.answer(t, nil, err)
-	}
-	h.waiters = nil
+	h.fail(s, err)
 	if u := s.update; u != nil && u.hold == h {
 		s.update = nil
 		u.fail(s, err)

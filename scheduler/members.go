@@ -262,7 +262,6 @@ func (s *Scheduler) leave(m *member, reason string) {
 	m.host.members--
 	s.dropHost(m.host)
 	s.trainerLost(m)
-	s.checkFrontiers()
 }
 
 // expel ends an attached member's session from this side.

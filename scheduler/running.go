@@ -222,7 +222,6 @@ func (s *Scheduler) terminal(r leases.Receipt, o leases.Outcome) error {
 		s.log(Info, "outcome refused as stale", "group", r.Group, "worker", r.Worker, "kind", o.Kind)
 		s.ledger.LetGo(r, &o)
 		s.release(r, o.Handle)
-		s.checkFrontiers()
 		return err
 	}
 	switch fin.State {
@@ -247,7 +246,6 @@ func (s *Scheduler) terminal(r leases.Receipt, o leases.Outcome) error {
 	if err != nil {
 		s.log(Warn, "data refused", "group", r.Group, "worker", r.Worker, "error", err)
 	}
-	s.checkFrontiers()
 	return err
 }
 

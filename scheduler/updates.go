@@ -19,6 +19,10 @@ type update struct {
 	mode      Mode
 	tickets   []Ticket // wait for the start, then for the record
 	start     *UpdateStart
+	// failed is set once it could not be recorded, until an engine confirms: nobody is known to hold its weights.
+	failed bool
+	// doubted are the engines that were trusted until its start.
+	doubted   []*member
 	recording bool
 	recorded  bool
 	undoing   bool // the rewind is its own
@@ -83,7 +87,9 @@ func (s *Scheduler) begins(t Ticket, session leases.Session, version int64, mode
 		return
 	}
 	s.update = &update{hold: h, version: version, contains: s.ledger.LastRollout(), announced: again, mode: mode, tickets: []Ticket{t}}
-	s.startUpdate()
+	if o := s.before(h); o != nil {
+		s.log(Info, "an update waits for the end of a hold", "version", version, "hold", o.id, "reason", o.reason)
+	}
 	s.pump()
 }
 
@@ -91,7 +97,7 @@ func (s *Scheduler) begins(t Ticket, session leases.Session, version int64, mode
 // before any weights are sent.
 func (s *Scheduler) startUpdate() {
 	u := s.update
-	if u.start != nil || u.mode == Drain && !s.over(u.hold) {
+	if u.start != nil || !s.reached(u.hold, u.mode == Drain) {
 		return
 	}
 	_, contains, _, digest := s.ledger.Announced()
@@ -104,6 +110,9 @@ func (s *Scheduler) startUpdate() {
 	for _, m := range s.order {
 		if m.engine() && (!u.announced || !s.current(m)) {
 			start.Engines = append(start.Engines, m.session)
+			if !m.suspect {
+				u.doubted = append(u.doubted, m)
+			}
 			m.suspect = true
 		}
 	}
@@ -188,7 +197,7 @@ func (s *Scheduler) UpdateStatus(id HoldID) (UpdateReport, error) {
 
 // Record announces the update's version: the entry goes to the trainers' logs, then the hold ends. digest may be nil.
 // Answer: UpdateReport. Errors: ErrStale (no such update, recorded before), ErrConflict (its frontier has not ended),
-// ErrRefused (no engine confirmed; the hold stays).
+// ErrUpdateFailed (no engine confirmed; the hold stays).
 func (s *Scheduler) Record(t Ticket, id HoldID, digest []byte) {
 	if err := s.record(t, id, digest); err != nil {
 		s.answer(t, nil, err)
@@ -205,7 +214,7 @@ func (s *Scheduler) record(t Ticket, id HoldID, digest []byte) error {
 	case err != nil:
 		return err
 	case u.start == nil:
-		return fmt.Errorf("%w: version %d cannot be recorded: what ran when hold %d was taken has not ended", leases.ErrConflict, u.version, id)
+		return fmt.Errorf("%w: version %d cannot be recorded: what ran when hold %d was taken has not ended, or an earlier hold stands", leases.ErrConflict, u.version, id)
 	case u.recording:
 		u.tickets = append(u.tickets, t)
 		return nil
@@ -218,7 +227,9 @@ func (s *Scheduler) record(t Ticket, id HoldID, digest []byte) error {
 	}
 	report := s.report(u)
 	if len(report.Confirmed) == 0 && len(u.start.Engines) > 0 && !s.anyCurrent(u) {
-		return fmt.Errorf("%w: no engine of %d has confirmed version %d; the run stays closed: send it again, rebroadcast, or rewind", leases.ErrRefused, len(u.start.Engines), u.version)
+		u.failed = true
+		s.log(Warn, "update failed", "version", u.version, "engines", len(u.start.Engines), "hold", id)
+		return u.failure()
 	}
 	u.tickets = append(u.tickets, t)
 	if u.announced {
@@ -244,6 +255,31 @@ func (s *Scheduler) announce(u *update, digest []byte) {
 		s.wakeFirst()
 		s.finishRecord(u)
 	}})
+}
+
+// lack says why nothing goes on under an update that failed, failure is the error of that.
+func (u *update) lack() string {
+	return fmt.Sprintf("no engine of %d has confirmed version %d; the run stays held: send it again, rebroadcast, rewind or close", len(u.start.Engines), u.version)
+}
+
+func (u *update) failure() error { return fmt.Errorf("%w: %s", leases.ErrUpdateFailed, u.lack()) }
+
+// Withdraw ends a session's own update of which it has sent nothing, whether that waits or has just begun: its engines go on with
+// the weights that they have. Errors: ErrStale (there is none, or it is being recorded).
+func (s *Scheduler) Withdraw(session leases.Session) error {
+	if err := s.openErr(); err != nil {
+		return err
+	}
+	u := s.update
+	if u == nil || u.hold.session != session || u.recording || u.undoing {
+		return fmt.Errorf("%w: session %s has no update that could be withdrawn", leases.ErrStale, session)
+	}
+	for _, m := range u.doubted {
+		m.suspect = false
+	}
+	s.endHold(u.hold, fmt.Errorf("%w: it was withdrawn", leases.ErrStale))
+	s.pump()
+	return nil
 }
 
 // heirless records an update whose session ended after every engine had confirmed: nothing is left to be done for it but
@@ -341,7 +377,7 @@ func (s *Scheduler) undo(t Ticket, id HoldID) error {
 			s.answer(t, nil, fmt.Errorf("%w: hold %d ended while the run rewound to rollout %d", leases.ErrStale, id, contains))
 			return
 		}
-		u.version, u.announced, u.mode, u.start = announced, true, InFlight, nil
+		u.version, u.announced, u.mode, u.start, u.failed = announced, true, InFlight, nil, false
 		u.tickets = append(u.tickets, t)
 		s.startUpdate()
 	}

@@ -35,7 +35,7 @@ func TestS8_03_EngineThatCameBackDuringAnUpdateCounts(t *testing.T) {
 	require.Equal(t, []leases.Session{2}, start.Engines)
 	s.Detach(2, "died in the load")
 	s.Record(2, start.Hold, nil)
-	require.ErrorIs(t, answers()[2].Err, leases.ErrRefused, "nobody has the version")
+	require.ErrorIs(t, answers()[2].Err, leases.ErrUpdateFailed, "nobody has the version")
 	_, err = s.Attach(engine(3))
 	require.NoError(t, err)
 	_, err = s.Confirm(3, 1, nil)

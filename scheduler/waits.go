@@ -8,13 +8,16 @@ import (
 )
 
 // waitsFor says what keeps the first waiting take, or whoever waits for the base, from going on: nothing that runs will
-// end it. Empty when nobody waits, or when work for it is under way.
+// end it. Empty when nobody waits, or when work for it is under way. An update that failed is said at any time.
 func (s *Scheduler) waitsFor() string {
 	if s.ledger == nil {
 		if len(s.takes)+len(s.early) == 0 {
 			return ""
 		}
 		return "the run's base, which a complete cohort of trainers brings: " + s.missingRanks()
+	}
+	if u := s.update; u != nil && u.failed {
+		return u.lack()
 	}
 	if len(s.takes) == 0 || s.closing != nil || s.dead != nil {
 		return ""

@@ -138,7 +138,6 @@ func (s *Scheduler) grantAgain(m *member, inventory []Held) {
 			}
 		}
 	}
-	s.checkFrontiers() // what has just been found to be over may be what a hold waits for
 }
 
 // pendingHeld finds an execution in the inventory that its worker brought before the base was known. The timeline of the
@@ -312,6 +311,9 @@ func (s *Scheduler) Confirm(session leases.Session, version int64, digest []byte
 	}
 	m.confirmed, m.confirmedIn, m.digest, m.suspect = version, s.ledger.Timeline(), slices.Clone(digest), false
 	m.confirms++
+	if u := s.update; u != nil && u.version == version {
+		u.failed = false
+	}
 	s.log(Info, "confirmed", "engine", session, "version", version, "announced", announced)
 	s.pump()
 	return m.confirmedIn, nil

@@ -97,6 +97,7 @@ var errorKinds = []struct {
 	{leases.ErrReplaced, bridge.OwnerLost},
 	{leases.ErrLost, bridge.Revoked},
 	{leases.ErrNoWorkers, bridge.NoWorkers},
+	{leases.ErrUpdateFailed, bridge.UpdateFailed},
 	{leases.ErrNotReady, bridge.Stale},
 }
 

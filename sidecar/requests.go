@@ -93,6 +93,10 @@ func (o *owner) event(a *attached, frame *wire.Frame) {
 	case *wire.Frame_AwaitFrontier:
 		s.Frontier(o.ticket(func(_ any, err error) { reply(nil, err) }), scheduler.HoldID(body.AwaitFrontier.GetHold()))
 	case *wire.Frame_ReleaseHold:
+		if body.ReleaseHold.GetHold() == 0 {
+			reply(nil, s.Withdraw(a.session))
+			return
+		}
 		reply(nil, s.Release(scheduler.HoldID(body.ReleaseHold.GetHold())))
 	case *wire.Frame_BeginUpdate:
 		o.beginUpdate(a, body.BeginUpdate, reply)

@@ -166,7 +166,8 @@ class Run:
             Who confirmed, who did not, which leases were revoked by the staleness bound, and what went wrong on the way.
 
         Raises:
-            UpdateFailed: No engine confirmed (the run stays held until `rebroadcast`, `rewind` or `close`), or it was rolled back.
+            UpdateFailed: No engine confirmed (the run stays held until `rebroadcast`, `rewind` or `close`; `Stats.waits_for` says so), or it was rolled back.
+            Conflict: The caller is inside of a `hold` block of its own; an update waits for the end of every earlier hold.
             Refused: The version is not above the announced one.
             ConfigError: An argument of the wrong kind.
         """
@@ -202,10 +203,15 @@ class Run:
     def hold(self, reason: str) -> Hold:
         """Keeps new reservations and new leases out while a `with` (or `async with`) block runs.
 
-        The block begins when what ran before has ended. Holds of several callers overlap; admission reopens after the last.
+        The block begins when what ran before has ended. Holds of several callers overlap; admission reopens after the last. A hold and
+        a weight update exclude each other, the earlier one goes first: what is evaluated on the run's own engines sees one version.
+        Evaluation of a snapshot, on engines that are not the run's, needs no hold.
 
         Args:
             reason: Shown in status and log.
+
+        Raises:
+            UpdateFailed: On entry: the run is held by an update that failed.
         """
         return Hold(self._client(), reason)
 

@@ -10,7 +10,8 @@ from outrider import _ray
 from outrider import _wire_pb2 as wire
 from outrider._steps import Call, Steps, Wait
 from outrider.config import choice, count
-from outrider.errors import ConfigError, Stale, UpdateFailed, kind_of
+from outrider.errors import ConfigError, Error, Stale, UpdateFailed, kind_of
+from outrider.hold import not_inside
 
 if TYPE_CHECKING:
     from outrider._member import Member
@@ -100,6 +101,7 @@ def update_weights(
     for name, function in (("send", send), ("restore", restore)):
         if not callable(function) and not (name == "restore" and function is None):
             raise ConfigError(f"outrider: {name}={function!r} cannot be called; give a function")
+    not_inside(client, f"the update to version {version}")
     return (yield from _over_lives(client, wire.BeginUpdate(version=version, mode=mode), send, restore, resend))
 
 
@@ -107,6 +109,7 @@ def rebroadcast(client: Member, send: Send) -> Steps[UpdateReport]:
     """The core of `Run.rebroadcast`."""
     if not callable(send):
         raise ConfigError(f"outrider: send={send!r} cannot be called; give a function")
+    not_inside(client, "a rebroadcast")
     return (yield from _over_lives(client, wire.BeginUpdate(mode="drain", rebroadcast=True), send, None, 0))
 
 
@@ -140,7 +143,14 @@ class _Update:
         self.causes: list[BaseException] = []
 
     def run(self) -> Steps[UpdateReport]:
-        answer = yield Wait(self.client.ask(begin_update=self.begin))
+        try:
+            answer = yield Wait(self.client.ask(begin_update=self.begin))
+        except Error:
+            raise
+        except BaseException:
+            # Nothing was sent, and nothing is to be held for it. Not awaited: the caller may be a cancelled task.
+            self.client.ask(release_hold=wire.ReleaseHold())
+            raise
         self.state = answer.frame.update_state
         revoked = tuple(self.state.revoked)
         if self.begin.rebroadcast and not self._unconfirmed():
@@ -152,14 +162,19 @@ class _Update:
                 break
         if self.restore is not None and (self._unconfirmed() or not self.state.engines):
             yield from self._roll_back()
-        if not self._confirmed():
-            raise self._failed(
-                "no engine confirmed it; the run is held: bring engines up and call rebroadcast, rewind or close"
-            )
-        answer = yield Wait(self.client.ask(record_update=wire.RecordUpdate(hold=self.state.hold)))
-        if answer.frame.HasField("update_state"):
-            revoked = tuple(answer.frame.update_state.revoked) or revoked
-        return self.report(revoked)
+        what = "no engine confirmed it; the run is held: bring engines up and call rebroadcast, rewind or close"
+        if not self.state.engines:
+            raise self._failed(what)
+        yield from self._record(what)
+        return self.report(tuple(self.state.revoked) or revoked)
+
+    def _record(self, failed: str) -> Steps[None]:
+        """Announces the version, unless the owner finds that nobody holds it: then the run stays held, and says why."""
+        try:
+            answer = yield Wait(self.client.ask(record_update=wire.RecordUpdate(hold=self.state.hold)))
+        except UpdateFailed:
+            raise self._failed(failed) from (self.causes[-1] if self.causes else None)
+        self.state = answer.frame.update_state
 
     def _send(self) -> Steps[None]:
         """Lets the caller move the weights to whoever has not confirmed, then looks who has."""
@@ -187,11 +202,9 @@ class _Update:
         answer = yield Wait(self.client.ask(undo_update=wire.UndoUpdate(hold=self.state.hold)))
         self.state = answer.frame.update_state
         yield from self._send()
-        if not self._confirmed():
-            raise self._failed(
-                f"engines {missing} did not confirm it, and none confirmed version {last} again; the run is held: call rebroadcast, rewind or close"
-            )
-        yield Wait(self.client.ask(record_update=wire.RecordUpdate(hold=self.state.hold)))
+        yield from self._record(
+            f"engines {missing} did not confirm it, and none confirmed version {last} again; the run is held: call rebroadcast, rewind or close"
+        )
         raise self._failed(
             f"engines {missing} did not confirm it; trainer, ledger and engines are back at version {last}"
         )

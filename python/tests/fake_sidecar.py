@@ -261,6 +261,8 @@ class Fake:
         if self.mode == "restarted":
             self.mode = ""
             return self.refuse(frame, "stale", "outrider: hold 5 is not held")
+        if self.confirmed != self.updating:
+            return self.refuse(frame, "update_failed", f"outrider: no engine has confirmed version {self.updating}")
         self.version = self.updating
         return self.get_update(frame, fds)
 

@@ -45,6 +45,10 @@ func (r *Runner) cmdUpdate(a *args) {
 	r.waits(t)
 }
 
+func (r *Runner) cmdWithdraw(a *args) {
+	r.result(r.owner.Withdraw(r.find(a.word("a session")).member.Session), "")
+}
+
 func (r *Runner) cmdRebroadcast(a *args) {
 	p := r.find(a.word("a session"))
 	t := r.calls(p)

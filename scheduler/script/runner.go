@@ -135,7 +135,7 @@ func init() {
 		"status": (*Runner).cmdStatus, "discard-groups": (*Runner).cmdDiscardGroups, "appended": (*Runner).cmdAppended, "restored": (*Runner).cmdRestored,
 		"train": (*Runner).cmdTrain, "weights": (*Runner).cmdWeights,
 		"hold": (*Runner).cmdHold, "frontier": (*Runner).cmdFrontier, "cancel-frontier": (*Runner).cmdCancelFrontier,
-		"release": (*Runner).cmdRelease, "update": (*Runner).cmdUpdate, "rebroadcast": (*Runner).cmdRebroadcast,
+		"release": (*Runner).cmdRelease, "update": (*Runner).cmdUpdate, "rebroadcast": (*Runner).cmdRebroadcast, "withdraw": (*Runner).cmdWithdraw,
 		"update-status": (*Runner).cmdUpdateStatus, "record": (*Runner).cmdRecord, "undo": (*Runner).cmdUndo,
 		"state": (*Runner).cmdState, "saved": (*Runner).cmdSaved, "rewind": (*Runner).cmdRewind,
 		"next-rollout": (*Runner).cmdNextRollout, "close": (*Runner).cmdClose, "fatal": (*Runner).cmdFatal,

@@ -224,7 +224,7 @@ func (j *job) endUpdate() {
 	default:
 		j.ask(fmt.Sprintf("record %s by=%s", hold, j.holder()), func(_ any, err error) {
 			j.recorded(start, err)
-			if errors.Is(err, leases.ErrRefused) { // nobody loaded it: the hold stays until it is let go
+			if errors.Is(err, leases.ErrUpdateFailed) { // nobody loaded it: the hold stays until it is let go
 				j.next = func() { w.do("release %s", hold) }
 			}
 		})
