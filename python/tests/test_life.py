@@ -588,6 +588,27 @@ def test_S7_15_a_failed_update_holds_the_run_until_it_is_mended(own):
     assert run.close().announced_version == 0
 
 
+async def test_S9_03_two_callers_and_a_cancelled_one_share_one_close(own):
+    run = own()
+    elsewhere = pickle.loads(pickle.dumps(run))  # another member of the run
+    with outrider.Worker(run, slots=2) as worker:
+        work = next(worker.groups())
+        gives_up = asyncio.ensure_future(run.close_async())
+        others = [asyncio.ensure_future(closer.close_async()) for closer in (run, elsewhere)]
+        while not work.cancelled:
+            await asyncio.sleep(0.01)  # The close has begun; it waits for this work to end.
+        gives_up.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await gives_up
+        assert not any(other.done() for other in others)
+        work.retry("told to end")
+        first, second = await asyncio.gather(*others)
+    assert first.books == second.books
+    assert first.books.closed
+    assert run.final_state == elsewhere.final_state
+    assert run.close() == first
+
+
 def test_S12_02_a_rewind_replays_what_came_after(own):
     run = own(count=8, epochs=1)
     with engine(run), outrider.Trainer(run) as trainer:

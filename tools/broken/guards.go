@@ -53,6 +53,8 @@ var guards = []guard{
 	{"bound bytes: overdrawn before a run waits for itself", "scheduler/dispatch.go", "if m == nil && s.starving() {", "if m == nil && false {"},
 	{"staleness: at the take", "scheduler/dispatch.go", "&& version-oldest > s.cfg.Policy.MaxStaleness", "&& version-oldest > s.cfg.Policy.MaxStaleness+1"},
 	{"staleness: leases are weighed before weights are sent", "scheduler/updates.go", "			if s.staleAt(g, version) {", "			if false {"},
+	{"hold: excludes an update, and an update a hold", "scheduler/holds.go", "(u.hold == h) != (u.hold == o)", "false"},
+	{"hold: waits for nothing but what ran", "scheduler/holds.go", "		if !e.stuck {\n			return false", "		if s.waiting.n > 0 || !e.stuck {\n			return false"},
 	{"hold: keeps reservations out", "scheduler/dispatch.go", "if len(s.holds) > 0 || !s.granting {", "if !s.granting {"},
 	{"hold: keeps leases out", "scheduler/takes.go", "for len(s.takes) > 0 && len(s.holds) == 0 {", "for len(s.takes) > 0 {"},
 	{"hold: ends with its session", "scheduler/members.go", "		if h.session == m.session {\n			s.log", "		if false {\n			s.log"},
