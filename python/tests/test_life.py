@@ -593,10 +593,11 @@ async def test_S9_03_two_callers_and_a_cancelled_one_share_one_close(own):
     elsewhere = pickle.loads(pickle.dumps(run))  # another member of the run
     with outrider.Worker(run, slots=2) as worker:
         work = next(worker.groups())
+        told, loop = asyncio.Event(), asyncio.get_running_loop()
+        worker.on_cancel(lambda works: loop.call_soon_threadsafe(told.set))
         gives_up = asyncio.ensure_future(run.close_async())
         others = [asyncio.ensure_future(closer.close_async()) for closer in (run, elsewhere)]
-        while not work.cancelled:
-            await asyncio.sleep(0.01)  # The close has begun; it waits for this work to end.
+        await told.wait()  # The close has begun; it waits for this work to end.
         gives_up.cancel()
         with pytest.raises(asyncio.CancelledError):
             await gives_up
