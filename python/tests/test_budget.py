@@ -61,7 +61,8 @@ def test_S3_19_two_workers_share_the_budget_of_their_host(own):
     run = own(count=8, batch_groups=2, limits=outrider.Limits(bytes="350KB", executing=8, completed=8, retained=8))
     workers = [outrider.Worker(run, slots=4) for _ in range(2)]
     threads = [complete_all(worker) for worker in workers]
-    full = until(run, lambda stats: stats.waiting_for_bytes >= 1 and stats.completed.used >= 3)
+    # Three fit. Whether a fourth waits or was never dispatched depends on which worker asks first.
+    full = until(run, lambda stats: stats.completed.used >= 3)
     assert full.bytes.used <= 350_000
     with outrider.Trainer(run) as trainer:
         trainer.next(0)
