@@ -78,8 +78,7 @@ func (l *Ledger) Finish(r Receipt, o *Outcome, rules Rules) (Finished, error) {
 		return Finished{State: Requeued}, wrong
 	}
 	l.outcomes.add(r, print, Failed)
-	l.pending = append(l.pending, pendingSettled{group: g.id, failed: true, tally: g.Tally(), rollout: l.last + 1})
-	l.becomeFailed(g)
+	l.fail(g)
 	return Finished{State: Failed}, wrong
 }
 

@@ -45,8 +45,8 @@ var legal = [states]uint16{
 	RollbackFailed: 1 << Returning,
 }
 
-// leaves reports whether a group is on its way back to a pulled source: no receipt speaks for it any more.
-func (s State) leaves() bool { return s == Returning || s == RollbackFailed }
+// Leaves reports whether a group is on its way back to a pulled source: no receipt speaks for it any more.
+func (s State) Leaves() bool { return s == Returning || s == RollbackFailed }
 
 // Group is one live group: reserved and not yet settled. Its fields are read through methods; only the ledger
 // changes them. A pointer is valid until the group settles or is requeued: the record is then used again.

@@ -100,7 +100,7 @@ type Ledger struct {
 	keys    map[int64]uint64
 	away    map[int64]struct{}
 	owed    map[int64]struct{} // see Owe; the source's identities
-	spare   []uint64           // givings of groups that were known
+	spare   []uint64           // see LetGoKeys
 	drained bool               // see Drained
 }
 

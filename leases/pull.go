@@ -148,10 +148,7 @@ func (l *Ledger) Wrong(g *Group) string {
 }
 
 // Refuse settles a RESERVED group as failed data, before anything was generated.
-func (l *Ledger) Refuse(g *Group) {
-	l.pending = append(l.pending, pendingSettled{group: g.id, failed: true, tally: g.Tally(), rollout: l.last + 1})
-	l.becomeFailed(g)
-}
+func (l *Ledger) Refuse(g *Group) { l.fail(g) }
 
 // Returns are the groups that go back to a pulled source, by group; those that could not go back are among them after RetryReturns.
 func (l *Ledger) Returns() []Return {
@@ -211,14 +208,18 @@ func (l *Ledger) Full() bool { return l.stream.held >= maxHeld }
 func (l *Ledger) LetGoKeys() []uint64 {
 	out := l.spare
 	l.spare = nil
+	slices.Sort(out)
+	return out
+}
+
+// spareSettled lets go of the givings whose groups have settled in a saved state.
+func (l *Ledger) spareSettled(settled *ranges) {
 	for group, key := range l.keys {
-		if l.base.settled.contains(group) {
-			out = append(out, key)
+		if settled.contains(group) {
+			l.spare = append(l.spare, key)
 			delete(l.keys, group)
 		}
 	}
-	slices.Sort(out)
-	return out
 }
 
 func (l *Ledger) isAway(group int64) bool {

@@ -142,7 +142,7 @@ func (l *Ledger) Find(group int64) *Group { return l.live.find(group) }
 // Lookup finds the live group that r is the present receipt of. Errors: ErrStale.
 func (l *Ledger) Lookup(r Receipt) (*Group, error) {
 	g := l.Find(r.Group)
-	if g == nil || g.state == Reserved || g.state.leaves() || l.Receipt(g) != r {
+	if g == nil || g.state == Reserved || g.state.Leaves() || l.Receipt(g) != r {
 		return nil, fmt.Errorf("%w: %s: %s; the present attempt goes on", ErrStale, r, l.fate(r.Group, g))
 	}
 	return g, nil
@@ -151,7 +151,7 @@ func (l *Ledger) Lookup(r Receipt) (*Group, error) {
 // fate says where a group is, for messages.
 func (l *Ledger) fate(id int64, g *Group) string {
 	switch {
-	case g != nil && g.state.leaves():
+	case g != nil && g.state.Leaves():
 		return fmt.Sprintf("the group is %s: it goes back to its data source", g.state)
 	case g != nil && g.state == Reserved:
 		return fmt.Sprintf("the group is RESERVED as attempt %d", g.attempt)

@@ -55,7 +55,7 @@ func (l *Ledger) Rewind(rollout int64, carry func(*Group) bool) (Rewound, error)
 	}
 	for _, g := range l.Groups() {
 		switch {
-		case g.state.leaves():
+		case g.state.Leaves():
 		case g.state != Reserved && carry != nil && carry(g):
 			out.Carried++
 		default:

@@ -65,6 +65,7 @@ func (l *Ledger) Saved(rollout int64) error {
 	l.base, l.baseBytes = c, c.encode()
 	if l.stream != nil {
 		l.gone = append(l.gone, l.stream.letGo(c.settled)...)
+		l.spareSettled(c.settled)
 	}
 	if n := len(l.log); n > 0 {
 		i := sort.Search(n, func(i int) bool { return l.log[i].Index > c.index })

@@ -138,6 +138,12 @@ func (l *Ledger) settleable(to State, receipts []Receipt) ([]*Group, error) {
 	return out, nil
 }
 
+// fail settles g as failed data; the next commit carries that to the trainers' logs.
+func (l *Ledger) fail(g *Group) {
+	l.pending = append(l.pending, pendingSettled{group: g.id, failed: true, tally: g.Tally(), rollout: l.last + 1})
+	l.becomeFailed(g)
+}
+
 // discard settles g without training; the commit of rollout or a later one carries that to the trainers' logs.
 func (l *Ledger) discard(g *Group, reason string, rollout int64) {
 	reason = l.reason(reason)

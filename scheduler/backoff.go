@@ -22,8 +22,11 @@ func restAfter(losses int) time.Duration {
 	if losses < 2 {
 		return 0
 	}
-	return min(firstRest<<min(losses-2, 16), longRest)
+	return pause(losses - 1)
 }
+
+// pause is how long to wait after so many failures in a row, at least one: each one more doubles it.
+func pause(failures int) time.Duration { return min(firstRest<<min(failures-1, 16), longRest) }
 
 // rests are the groups that rest, by when they wake. An entry counts only when due says the same: a group may have been
 // adopted, or woken by a rewind, meanwhile.

@@ -38,7 +38,7 @@ func (s *Scheduler) carryOver(before leases.Timeline) {
 	s.carried = map[uint64][]leases.Timeline{}
 	told := map[leases.Session][]leases.Receipt{}
 	for _, g := range s.ledger.Groups() {
-		if g.State() == leases.Returning || g.State() == leases.RollbackFailed {
+		if g.State().Leaves() {
 			continue
 		}
 		r := s.ledger.Receipt(g)

@@ -53,9 +53,7 @@ func (s *Scheduler) stick(e *running) {
 	m := e.m
 	if e.group != nil {
 		g := e.group
-		e.group = nil
-		s.running.live--
-		s.endCredit(e)
+		s.ungroup(e)
 		s.interrupt(g)
 	}
 	e.stuck = true

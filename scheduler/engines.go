@@ -93,16 +93,9 @@ func (s *Scheduler) crowded(m *member) bool {
 // they say quiet, or OrphanTTL has passed. Frontiers wait for it.
 func (s *Scheduler) orphan(e *running) {
 	if e.group != nil {
-		e.group = nil
-		s.running.live--
+		s.ungroup(e)
 	}
-	s.endCredit(e)
-	e.m.host.promised -= e.counted()
-	e.promised = 0
-	if e.overdraws {
-		e.overdraws = false
-		e.m.host.overdraws--
-	}
+	s.unpromise(e)
 	e.lost = s.losses
 	e.m.uses.orphans += e.charged
 	e.since = s.clock
@@ -152,7 +145,6 @@ func (s *Scheduler) Quiet(session leases.Session) (int64, error) {
 	if freed > 0 {
 		s.log(Info, "engine is quiet", "engine", m.serves.name, "samples", freed)
 		s.relimit()
-		s.checkFrontiers()
 		s.pump()
 	}
 	return freed, nil
@@ -170,7 +162,6 @@ func (s *Scheduler) expireOrphans() {
 	if samples > 0 {
 		s.log(Warn, "work of lost workers is taken for over: its engine has not said quiet", "engine", name, "samples", samples, "orphan_ttl", ttl)
 		s.relimit()
-		s.checkFrontiers()
 	}
 }
 

@@ -12,9 +12,6 @@ import (
 const (
 	// mostPulled bounds what a pulled source is asked for at once, in groups.
 	mostPulled = 256
-	// firstPause is how long a source that failed is left alone; each failure in a row doubles that, up to longPause.
-	firstPause = time.Second
-	longPause  = time.Minute
 	// maxFaults failures in a row end the run.
 	maxFaults = 5
 )
@@ -137,7 +134,7 @@ func (s *Scheduler) Pulled(given []leases.Given, cursor []byte, err error) {
 		}
 		p.faults++
 		why := strings.TrimPrefix(err.Error(), leases.ErrSource.Error()+": ")
-		p.until = s.clock + min(firstPause<<min(p.faults-1, 16), longPause)
+		p.until = s.clock + pause(p.faults)
 		s.log(Warn, "the data source gave nothing that can be taken; it is asked again", "asked", asked, "given", len(given), "failures", p.faults, "max_failures", maxFaults, "error", why)
 		if p.faults >= maxFaults {
 			s.startClose(fmt.Errorf("%w: the data source failed %d times in a row, at last with: %s", leases.ErrSource, p.faults, why), false)
@@ -175,7 +172,7 @@ func (s *Scheduler) GivenBack(failed []uint64, err error) {
 		p.returns = 0
 	} else {
 		p.failedAt = s.ledger.Settlements()
-		p.again = s.clock + min(firstPause<<min(p.returns-1, 16), longPause)
+		p.again = s.clock + pause(p.returns)
 		s.log(Warn, "groups could not go back to the data source; the run keeps them and tries again", "groups", len(failed), "failures", p.returns, "error", err)
 		p.lastErr = err
 	}

@@ -40,7 +40,7 @@ func (s *Scheduler) rewind(r int64, tickets []Ticket, then func(RewindReport)) e
 	carried := s.carries(r)
 	s.outdate(r)
 	for _, g := range s.ledger.Groups() {
-		if carried[g.ID()] || g.State() == leases.Returning || g.State() == leases.RollbackFailed {
+		if carried[g.ID()] || g.State().Leaves() {
 			continue
 		}
 		switch g.State() {

@@ -91,14 +91,28 @@ func (s *Scheduler) end(e *running) {
 	e.unclock()
 	set.remove(e)
 	delete(set.byID, identify(e.receipt))
-	e.m.host.promised -= e.counted()
-	if e.overdraws {
-		e.m.host.overdraws--
-	}
-	s.endCredit(e)
+	s.unpromise(e)
 	if e.group != nil {
 		set.live--
 	}
+}
+
+// ungroup takes the group from an execution that stays on its worker's account.
+func (s *Scheduler) ungroup(e *running) {
+	e.group = nil
+	s.running.live--
+	s.endCredit(e)
+}
+
+// unpromise gives back the bytes that an execution may not write any more.
+func (s *Scheduler) unpromise(e *running) {
+	e.m.host.promised -= e.counted()
+	e.promised = 0
+	if e.overdraws {
+		e.overdraws = false
+		e.m.host.overdraws--
+	}
+	s.endCredit(e)
 }
 
 // uncharge leaves charged samples on the account.
@@ -118,9 +132,8 @@ func (s *Scheduler) uncharge(e *running, charged int64) {
 // void takes the group from an execution that goes on: its receipt means nothing any more.
 func (s *Scheduler) void(e *running) {
 	if e.group != nil {
-		e.group, e.cancelled = nil, true
-		s.running.live--
-		s.endCredit(e)
+		e.cancelled = true
+		s.ungroup(e)
 		s.emit(Cancel{Session: e.m.session, Receipt: e.receipt})
 	}
 }

@@ -19,6 +19,14 @@ func TestS12_10_GuardsHaveNamesOfTheirOwn(t *testing.T) {
 	require.GreaterOrEqual(t, len(guards), 40)
 }
 
+func TestS12_10_EveryGuardIsFoundInTheTree(t *testing.T) {
+	t.Parallel()
+	for _, g := range guards {
+		_, err := g.overlay(filepath.Join("..", ".."), t.TempDir())
+		require.NoError(t, err, g.name)
+	}
+}
+
 // A guard whose code has changed is an error, not a pass.
 func TestAGuardThatIsNotFoundIsAnError(t *testing.T) {
 	t.Parallel()
