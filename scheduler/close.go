@@ -116,9 +116,7 @@ func (s *Scheduler) finishClose() {
 		}
 		s.answer(t, nil, err)
 	}
-	for _, t := range c.tickets {
-		s.answer(t, report, nil)
-	}
+	s.answerAll(c.tickets, report, nil)
 	s.die(c.err)
 }
 
@@ -146,9 +144,7 @@ func (s *Scheduler) owesSource(late bool) bool {
 		s.log(Error, "groups are left that the data source did not take back", "error", err)
 		return false
 	}
-	for _, t := range c.tickets {
-		s.answer(t, nil, err)
-	}
+	s.answerAll(c.tickets, nil, err)
 	c.tickets = nil
 	return true
 }

@@ -137,9 +137,7 @@ func (s *Scheduler) finishCommit(r *replication) {
 	}
 	s.emit(Committed{Sessions: admitted, Admission: lease.Admission, Rollout: rollout})
 	s.log(Info, "committed", "rollout", rollout, "admission", lease.Admission)
-	for _, t := range r.tickets {
-		s.answer(t, lease.Status(), nil)
-	}
+	s.answerAll(r.tickets, lease.Status(), nil)
 	for _, m := range behind {
 		s.expel(m, fmt.Errorf("%w: rollout %d is committed by the logs of the other ranks; %s came back with weights of rollout %d while that was in doubt: load the same checkpoint in every rank",
 			leases.ErrCohortChanged, rollout, m.rank(), m.stateAt))

@@ -129,9 +129,7 @@ func (s *Scheduler) checkFrontiers() {
 			h.fail(s, s.update.failure())
 		}
 		if len(h.waiters) > 0 && s.reached(h, true) {
-			for _, t := range h.waiters {
-				s.answer(t, h.id, nil)
-			}
+			s.answerAll(h.waiters, h.id, nil)
 			h.waiters = nil
 		}
 	}
@@ -142,9 +140,7 @@ func (s *Scheduler) checkFrontiers() {
 
 // fail tells those who wait on a hold err.
 func (h *hold) fail(s *Scheduler, err error) {
-	for _, t := range h.waiters {
-		s.answer(t, nil, err)
-	}
+	s.answerAll(h.waiters, nil, err)
 	h.waiters = nil
 }
 

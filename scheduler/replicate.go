@@ -24,9 +24,7 @@ type replication struct {
 }
 
 func (r *replication) fail(s *Scheduler, err error) {
-	for _, t := range r.tickets {
-		s.answer(t, nil, err)
-	}
+	s.answerAll(r.tickets, nil, err)
 }
 
 // logged returns the ranks whose sidecars keep the run's log.

@@ -124,6 +124,13 @@ func (s *Scheduler) answer(t Ticket, v any, err error) {
 	s.emit(Answer{Ticket: t, Value: v, Err: err})
 }
 
+// answerAll gives everybody who waits for one thing the same answer.
+func (s *Scheduler) answerAll(tickets []Ticket, v any, err error) {
+	for _, t := range tickets {
+		s.answer(t, v, err)
+	}
+}
+
 func (s *Scheduler) log(level Level, msg string, kv ...any) {
 	s.emit(Log{Level: level, Msg: msg, KV: kv})
 }
@@ -141,9 +148,7 @@ func (s *Scheduler) die(err error) {
 		r.fail(s, said)
 	}
 	for _, h := range s.holds {
-		for _, t := range h.waiters {
-			s.answer(t, nil, said)
-		}
+		s.answerAll(h.waiters, nil, said)
 	}
 	if s.update != nil {
 		s.update.fail(s, said)

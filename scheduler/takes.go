@@ -18,9 +18,7 @@ type take struct {
 }
 
 func (t *take) fail(s *Scheduler, err error) {
-	for _, k := range t.tickets {
-		s.answer(k, nil, err)
-	}
+	s.answerAll(t.tickets, nil, err)
 }
 
 // Take waits for a batch for rollout. Answer: Lease. The same session asking again for a rollout whose lease is
@@ -229,9 +227,7 @@ func (s *Scheduler) serve(t *take, groups []*leases.Group, short bool) {
 		answer = s.leaseAnswer(lease)
 		s.log(Info, "lease", "rollout", t.rollout, "admission", lease.Admission, "groups", len(groups), "short", short)
 	}
-	for _, k := range t.tickets {
-		s.answer(k, answer, nil)
-	}
+	s.answerAll(t.tickets, answer, nil)
 }
 
 func (s *Scheduler) leaseAnswer(lease *leases.Lease) Lease {
@@ -294,9 +290,7 @@ func (s *Scheduler) DiscardGroups(t Ticket, admission uint64, groups []int64, re
 	case full(have, batch) || shorter:
 		if w != nil {
 			s.takes = slices.DeleteFunc(s.takes, func(o *take) bool { return o == w })
-			for _, k := range w.tickets {
-				s.answer(k, s.leaseAnswer(lease), nil)
-			}
+			s.answerAll(w.tickets, s.leaseAnswer(lease), nil)
 		}
 		s.answer(t, s.leaseAnswer(lease), nil)
 	case w != nil:

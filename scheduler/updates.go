@@ -29,9 +29,7 @@ type update struct {
 }
 
 func (u *update) fail(s *Scheduler, err error) {
-	for _, t := range u.tickets {
-		s.answer(t, nil, err)
-	}
+	s.answerAll(u.tickets, nil, err)
 	u.tickets = nil
 }
 
@@ -118,9 +116,7 @@ func (s *Scheduler) startUpdate() {
 	}
 	u.start = &start
 	s.sent = max(s.sent, u.version)
-	for _, t := range u.tickets {
-		s.answer(t, start, nil)
-	}
+	s.answerAll(u.tickets, start, nil)
 	u.tickets = nil
 }
 
@@ -334,9 +330,7 @@ func (s *Scheduler) anyCurrent(u *update) bool {
 // finishRecord answers and ends the hold. A session that ended meanwhile has taken its hold with it.
 func (s *Scheduler) finishRecord(u *update) {
 	report := s.report(u)
-	for _, t := range u.tickets {
-		s.answer(t, report, nil)
-	}
+	s.answerAll(u.tickets, report, nil)
 	u.tickets, u.recorded = nil, true
 	if s.update == u {
 		s.endHold(u.hold, nil)
