@@ -7,11 +7,9 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, cast
 
-import pyarrow as pa
-
 from outrider import _wire_pb2 as wire
-from outrider._memory import write_stream
 from outrider.errors import ConfigError
+from outrider.stream import unread_table
 
 PLACE = ("epoch_id", "sample_offset", "sample_group_index", "sample_index", "metadata")
 """The attributes by which the data sources of slime and its kin say where they are."""
@@ -61,8 +59,7 @@ class DataSource:
 
     def write(self) -> int:
         """Writes a table that nobody reads, as every owner gets one, into a memfd, which the caller passes on and closes."""
-        batch = pa.RecordBatch.from_arrays([pa.array([0])], ["pulled"])
-        return write_stream(batch.schema, [batch], "table")
+        return unread_table("pulled")
 
 
 class _This:

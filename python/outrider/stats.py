@@ -116,9 +116,11 @@ class MemberStats:
         """What it holds in words, "held by actor … pid … for 600 s, 3 segments, 412 MB"; empty when it holds nothing."""
         if not self.held_segments:
             return ""
+        megabytes = self.held_bytes / 1e6
+        size = f"{megabytes:.3g}" if megabytes < 100 else f"{megabytes:.0f}"  # as the owner's warning has it
         return (
             f"held by actor {self.name} pid {self.pid} for {self.held_seconds:.0f} s,"
-            f" {self.held_segments} segments, {self.held_bytes / 1e6:.3g} MB"
+            f" {self.held_segments} segments, {size} MB"
         )
 
 

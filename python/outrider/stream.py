@@ -35,8 +35,13 @@ class Stream:
 
     def write(self) -> int:
         """Writes a table that nobody reads, as every owner gets one, into a memfd, which the caller passes on and closes."""
-        batch = pa.RecordBatch.from_arrays([pa.array([0])], ["stream"])
-        return write_stream(batch.schema, [batch], "table")
+        return unread_table("stream")
+
+
+def unread_table(kind: str) -> int:
+    """The table of a source whose rows come while the run goes on, as a memfd of the caller's."""
+    batch = pa.RecordBatch.from_arrays([pa.array([0])], [kind])
+    return write_stream(batch.schema, [batch], "table")
 
 
 def stream(name: str = "stream", *, waiting: int = 1024) -> Stream:

@@ -1,17 +1,13 @@
 """Who holds memory of rollouts, and for how long."""
 
+import dataclasses
 import os
 import re
 
+from test_budget import until
 from test_life import engine
 
 import outrider
-
-
-def until(run, condition):
-    while not condition(stats := run.stats()):
-        pass
-    return stats
 
 
 def rank(stats):
@@ -33,6 +29,8 @@ def test_S11_15_who_keeps_a_view_is_named_until_it_is_gone(own, caplog):
         words = rf"held by actor \S+ pid {os.getpid()} for \d+ s, \d+ segments, \S+ MB"
         assert re.fullmatch(words, stats.held_by[0])
         assert stats.held_by[0] in stats.line()
+        much = dataclasses.replace(member, held_bytes=1_234_000_000)
+        assert much.held.endswith(" 1234 MB")
         assert f'pid="{os.getpid()}"' in next(
             line for line in run.metrics().splitlines() if line.startswith("outrider_held_bytes{")
         )

@@ -10,6 +10,7 @@ from pathlib import Path
 import hosts
 import pytest
 import traces
+from test_jobs import read_until
 
 HERE = Path(__file__).parent
 pytestmark = pytest.mark.skipif(hosts.denied() is not None, reason=f"no hosts here: {hosts.denied()}")
@@ -35,23 +36,14 @@ def three():
         assert traces.until(lambda: not traces.sidecars(mark))
 
 
-def said(process, word):
-    lines = []
-    for line in process.stdout:
-        lines.append(line)
-        if line.startswith(word):
-            return line.removeprefix(word).strip()
-    pytest.fail(f"the driver ended without {word!r}:\n{''.join(lines)}")
-
-
 @pytest.mark.skip(reason="not settled: after the host is lost some runs take a minute and count attempts from 1 again")
 def test_L_08_groups_cross_hosts_and_those_of_a_lost_host_replay(three):
     made, _ = three
     driver = made.run(1, sys.executable, HERE / "nodes.py", f"{made.address(1)}:6379", made.address(1))
-    assert said(driver, "ready") == "[1, 1]"  # one group of each engine's host has been trained
+    assert read_until(driver, "ready") == "[1, 1]"  # one group of each engine's host has been trained
     made.kill(3)
     driver.stdin.close()
-    found = json.loads(said(driver, "trained"))
+    found = json.loads(read_until(driver, "trained"))
     assert driver.wait() == 0
     assert found["groups"] == list(range(16))  # also those that the lost host held, unfinished or not yet trained
     trained = found["held_there"][0]
