@@ -8393,7 +8393,7 @@ func (x *AwaitFrontier) GetHold() uint64 {
 
 type ReleaseHold struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Hold          uint64                 `protobuf:"varint,1,opt,name=hold,proto3" json:"hold,omitempty"`
+	Hold          uint64                 `protobuf:"varint,1,opt,name=hold,proto3" json:"hold,omitempty"` // 0: that of this session's own update, of which nothing was sent
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
