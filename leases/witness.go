@@ -8,11 +8,11 @@ import (
 // NextIndex is the index of the next log entry.
 func (l *Ledger) NextIndex() uint64 { return l.nextIndex }
 
-// Contained returns the last rollout that the weights of a trainer contain whose sidecar kept this base and log: the
-// last commit in them that counts here. One that is still being replicated, or that was declared void, was never
-// answered, so no weights contain it. Errors: ErrState (damaged; or the run has gone on without that trainer: it holds
-// a commit that was undone since, or that nobody here knows).
-func (l *Ledger) Contained(base []byte, log []Entry) (int64, error) {
+// Contained returns the last rollout, none above upTo, that the weights of a trainer contain whose sidecar kept this base and log:
+// the last commit in them that counts here. One that is still being replicated, or that was declared void, was never answered, so
+// no weights contain it. Errors: ErrState (damaged; or the run has gone on without that trainer: it holds a commit that was undone
+// since, or that nobody here knows).
+func (l *Ledger) Contained(base []byte, log []Entry, upTo int64) (int64, error) {
 	t, err := Restore(Params{Source: l.source, GroupSize: l.groupSize, Unowned: l.unowned}, l.term, base, log)
 	if err != nil {
 		return 0, err
@@ -24,7 +24,7 @@ func (l *Ledger) Contained(base []byte, log []Entry) (int64, error) {
 		}
 	}
 	for _, r := range slices.Backward(t.effective) {
-		if r.kind != recordCommit || void[r.index] {
+		if r.kind != recordCommit || r.rollout > upTo || void[r.index] {
 			continue
 		}
 		if lease := l.open[r.admission]; lease != nil && lease.state == LeaseCommitting && lease.entry == r.index {
@@ -35,10 +35,14 @@ func (l *Ledger) Contained(base []byte, log []Entry) (int64, error) {
 		}
 		return 0, l.goneOn(r.rollout)
 	}
-	if c := t.base; c.rollout >= 0 && !l.inForce(c.rollout, c.index, false) {
+	c := t.base
+	if c.rollout > upTo {
+		return upTo, nil // a checkpoint from before this log began
+	}
+	if c.rollout >= 0 && !l.inForce(c.rollout, c.index, false) {
 		return 0, l.goneOn(c.rollout)
 	}
-	return t.base.rollout, nil
+	return c.rollout, nil
 }
 
 // Holds says whether the state that a checkpoint carries is one of this run as it went: its rollout was committed in that

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"sort"
 
@@ -102,30 +103,30 @@ func (s *Scheduler) weighAll(m *member) error {
 	if s.ledger == nil {
 		return s.learn()
 	}
-	base, log := m.trainer.Base, m.trainer.Log
-	if (base != nil || s.cfg.Unowned) && !s.doubtful(m) {
+	if (m.trainer.keeps() || s.cfg.Unowned) && !s.doubtful(m) {
 		s.bringLog(m)
 	}
 	s.settleDoubts(m)
-	if base != nil && !s.cfg.Unowned {
-		at, err := s.ledger.Contained(base, log)
-		if err != nil {
-			return err
-		}
-		m.stateAt = at
+	at, err := s.shown(m.rank(), m.trainer)
+	if err != nil {
+		return err
 	}
+	m.stateAt = at
 	return s.decide()
 }
 
-// shown is the last rollout in a rank's weights: what its sidecar's log shows where it kept one, else the rank's own word. What log
-// or checkpoint show must be of this run as it went. Errors: ErrState.
+// shown is the last rollout in a rank's weights: what its sidecar's log shows where it kept one, else the rank's own word. What a log,
+// the copy of one or a checkpoint show must be of this run as it went. Errors: ErrState.
 func (s *Scheduler) shown(rank leases.Rank, role *TrainerRole) (at int64, err error) {
 	at = role.StateAt
 	if s.cfg.Unowned {
 		return at, nil
 	}
-	if role.Base != nil {
-		at, err = s.ledger.Contained(role.Base, role.Log)
+	switch {
+	case role.keeps():
+		at, err = s.ledger.Contained(role.Base, role.Log, math.MaxInt64)
+	case role.Base != nil && role.State == nil: // else the weights are the checkpoint's, and the copy tells nothing of them
+		_, err = s.ledger.Contained(role.Base, role.Log, at)
 	}
 	if err == nil && role.Base == nil && role.State != nil { // beside a log it is only what the process once began with
 		err = s.ledger.Holds(role.State)
@@ -153,7 +154,7 @@ func (s *Scheduler) weigh(rank leases.Rank, role *TrainerRole) error {
 		return nil
 	}
 	switch {
-	case role.StateAt > max(last, s.doubted(rank)):
+	case role.StateAt > max(last, s.doubted(rank, role)):
 		return fmt.Errorf("%w: %s has weights of rollout %d, the last committed one is %d: they are from another run or a later state; start the run with the state of that checkpoint", leases.ErrState, rank, role.StateAt, last)
 	case role.StateAt < last && s.cfg.Policy.RefuseRewind:
 		return fmt.Errorf("%w: %s has weights of rollout %d, the last committed one is %d, and rewind=\"refuse\"; load the checkpoint of rollout %d or allow rewinding", leases.ErrRefused, rank, role.StateAt, last, last)
@@ -170,14 +171,15 @@ func (s *Scheduler) bringLog(m *member) {
 	m.brought = true
 	to := []leases.Session{m.session}
 	state, rollout, index := s.ledger.Base()
-	brings, log := m.trainer.Base != nil, m.trainer.Log
-	if brings {
+	log := m.trainer.Log
+	if m.trainer.keeps() {
 		if _, has, err := leases.LastTerm(m.trainer.Base, nil); err == nil && has >= index {
 			index = has
 		} else {
 			s.emit(SetBase{Sessions: to, R: rollout, Index: index, State: state})
 		}
 	} else {
+		log = nil // a copy is not the sidecar's
 		decided := s.ledger.NextIndex() - 1
 		if len(s.replicating) > 0 {
 			decided = s.replicating[0].entry.Index - 1
@@ -297,7 +299,7 @@ func (s *Scheduler) learned() error {
 	}
 	s.log(Info, "base learned", "next_rollout", s.ledger.LastRollout()+1, "timeline", s.ledger.Timeline(), "term", s.term)
 	for _, m := range all {
-		if m.trainer.Base != nil || s.cfg.Unowned {
+		if m.trainer.keeps() || s.cfg.Unowned {
 			s.bringLog(m)
 		}
 		if s.cfg.Unowned {

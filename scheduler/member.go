@@ -68,12 +68,18 @@ type TrainerRole struct {
 	// Base and Log are what SetBase and Append gave it; nil in a process that never had them.
 	Base []byte
 	Log  []Entry
+	// Copied says that Base and Log are the process's own copy of what a lost sidecar kept. They prove the run's account; what the
+	// weights contain is StateAt, the process's word: a commit may have reached the log and never the process.
+	Copied bool
 	// Unsaid says that the run and the weights are not known to be at the same rollout: one of them went back, and the other has
 	// not followed (Restored).
 	Unsaid bool
 	// State is what State gave when its checkpoint was written; nil when it has none.
 	State []byte
 }
+
+// keeps reports whether its sidecar has base and log, and so knows which commits the process was answered.
+func (r *TrainerRole) keeps() bool { return r.Base != nil && !r.Copied }
 
 // Welcome answers an Attach.
 type Welcome struct {

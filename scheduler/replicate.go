@@ -88,11 +88,12 @@ func (s *Scheduler) Deciding() bool {
 	})
 }
 
-// doubted is the rollout of a commit that a rank alone decides and has not been heard of, -1 for none.
-func (s *Scheduler) doubted(rank leases.Rank) int64 {
+// doubted is the last rollout whose commit waits for this rank and may be in its weights, -1 for none: it alone decides that commit,
+// or its log has the entry.
+func (s *Scheduler) doubted(rank leases.Rank, role *TrainerRole) int64 {
 	at := int64(-1)
 	for _, r := range s.replicating {
-		if _, waits := r.waiting[rank]; waits && r.alone {
+		if _, waits := r.waiting[rank]; waits && (r.alone || sameEntry(role.Log, r.entry)) {
 			at = max(at, r.lease.Rollout)
 		}
 	}
@@ -142,11 +143,7 @@ func (s *Scheduler) settleDoubts(m *member) {
 			continue
 		}
 		switch {
-		case sameEntry(m.trainer.Log, r.entry):
-			delete(r.waiting, m.rank())
-			r.has++
-		case r.alone && m.trainer.StateAt >= r.lease.Rollout:
-			// Weights can contain this rollout only because the rank's log decided it; the log is gone, they are not.
+		case r.provenBy(m.trainer):
 			delete(r.waiting, m.rank())
 			r.has++
 		case by != m.session:
@@ -156,6 +153,16 @@ func (s *Scheduler) settleDoubts(m *member) {
 		}
 	}
 	s.settleReplications()
+}
+
+// provenBy reports whether a rank's log has the entry. Where that log was lost with its sidecar, weights can contain the rollout only
+// because the log had it; and what is in a copy and not in the weights was never answered.
+func (r *replication) provenBy(rank *TrainerRole) bool {
+	has := sameEntry(rank.Log, r.entry)
+	if r.lease == nil || rank.keeps() {
+		return has
+	}
+	return rank.StateAt >= r.lease.Rollout && (has || r.alone)
 }
 
 // trainerLost frees what need not wait for a lost rank. A commit that it admitted stays in doubt: the rank may only be

@@ -97,7 +97,7 @@ func (p *Process) join(frame *wire.Frame, join *wire.Join) {
 	case join.GetWorker() != nil:
 		m.work = newWork()
 	case join.GetTrainer() != nil:
-		m.trainer = &rankLog{stateAt: join.GetTrainer().GetStateAt()}
+		m.trainer = newRankLog(join.GetTrainer())
 	}
 	p.segments.admitToken(access.Token)
 	p.members[m.id] = m
@@ -379,10 +379,12 @@ func (m *member) fromOwner(l *link, frame *wire.Frame) {
 		m.release(body.Release)
 	case *wire.Frame_Append:
 		m.trainer.append(body.Append.GetEntry())
+		m.p.shim.put(&wire.Frame{Member: m.id, Body: body}) // before anything that the process hears of this commit
 		m.link.out.put(&wire.Frame{Id: frame.GetId(), Answer: true, Body: &wire.Frame_Done{Done: &wire.Done{}}})
 		m.decided(body.Append.GetDecides())
 	case *wire.Frame_SetBase:
 		m.trainer.setBase(body.SetBase)
+		m.p.shim.put(&wire.Frame{Member: m.id, Body: &wire.Frame_SetBase{SetBase: m.trainer.whole()}})
 	case *wire.Frame_Committed:
 		m.trainer.committed(body.Committed.GetRollout())
 		go m.p.shares.committed(body.Committed.GetRollout())

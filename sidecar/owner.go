@@ -271,7 +271,7 @@ func (o *owner) member(join *wire.Join) scheduler.Member {
 	case trainer != nil:
 		m.Trainer = &scheduler.TrainerRole{
 			Role: trainer.GetRole(), Rank: int(trainer.GetRank()), WorldSize: int(trainer.GetWorldSize()), Generation: int64(trainer.GetGeneration()),
-			StateAt: trainer.GetStateAt(), Base: trainer.GetBase(), State: trainer.GetState(), Unsaid: trainer.GetUnsaid(),
+			StateAt: trainer.GetStateAt(), Base: trainer.GetBase(), Copied: trainer.GetCopied(), State: trainer.GetState(), Unsaid: trainer.GetUnsaid(),
 		}
 		for _, entry := range trainer.GetLog() {
 			m.Trainer.Log = append(m.Trainer.Log, scheduler.Entry{Index: entry.GetIndex(), Bytes: entry.GetData()})

@@ -9,18 +9,29 @@ import (
 )
 
 // rankLog is what a trainer rank's sidecar keeps beside the weights: the base state and the commit log since. A new owner learns
-// from it what was committed.
+// from it what was committed. The shim gets a copy of all of it, which outlives the sidecar.
 type rankLog struct {
 	base      []byte
 	hasBase   bool
 	baseIndex uint64
 	log       []*wire.Entry // ascending index, all above baseIndex
+	copied    bool          // base and log are the shim's copy of a lost sidecar's; the owner has given none since
 	stateAt   int64         // last rollout that the parameters contain or will contain: its commit was answered
 	unsaid    bool          // the run went back below that and the process has not said so, or the other way round
 }
 
+// newRankLog takes over what the shim has brought.
+func newRankLog(role *wire.TrainerRole) *rankLog {
+	r := &rankLog{stateAt: role.GetStateAt()}
+	if role.GetCopied() {
+		r.copied, r.hasBase, r.base, r.log = true, true, role.GetBase(), role.GetLog()
+	}
+	role.Base, role.Log = nil, nil
+	return r
+}
+
 func (r *rankLog) fillJoin(role *wire.TrainerRole) {
-	role.StateAt, role.Unsaid = r.stateAt, r.unsaid
+	role.StateAt, role.Unsaid, role.Copied = r.stateAt, r.unsaid, r.copied
 	if r.hasBase {
 		role.Base = r.base
 		role.Log = slices.Clone(r.log)
@@ -44,6 +55,9 @@ func (r *rankLog) append(entry *wire.Entry) {
 }
 
 func (r *rankLog) setBase(base *wire.SetBase) {
+	if r.copied {
+		r.copied, r.log = false, nil
+	}
 	r.base, r.baseIndex, r.hasBase = base.GetBase(), base.GetIndex(), true
 	keep := r.log[:0]
 	for _, entry := range r.log {
@@ -55,6 +69,11 @@ func (r *rankLog) setBase(base *wire.SetBase) {
 	for _, entry := range base.GetLog() {
 		r.append(entry)
 	}
+}
+
+// whole is base and log in one piece.
+func (r *rankLog) whole() *wire.SetBase {
+	return &wire.SetBase{Index: r.baseIndex, Base: r.base, Log: slices.Clone(r.log)}
 }
 
 func (r *rankLog) committed(rollout int64) { r.stateAt = max(r.stateAt, rollout) }

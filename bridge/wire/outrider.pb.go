@@ -3373,9 +3373,11 @@ type TrainerRole struct {
 	Generation uint64                 `protobuf:"varint,4,opt,name=generation,proto3" json:"generation,omitempty"`
 	StateAt    int64                  `protobuf:"varint,5,opt,name=state_at,json=stateAt,proto3" json:"state_at,omitempty"` // last rollout in the parameters; -1: none
 	State      []byte                 `protobuf:"bytes,6,opt,name=state,proto3" json:"state,omitempty"`                     // run.state(state_at) of its checkpoint, or empty
-	// Filled by the sidecar when it re-joins.
+	// Filled by the sidecar when it re-joins; by the shim, with `copied`, when the process had them of a sidecar that was lost.
 	Base []byte   `protobuf:"bytes,20,opt,name=base,proto3" json:"base,omitempty"`
 	Log  []*Entry `protobuf:"bytes,21,rep,name=log,proto3" json:"log,omitempty"`
+	// base and log prove the run's account; what the weights contain is state_at, the process's word.
+	Copied bool `protobuf:"varint,280,opt,name=copied,proto3" json:"copied,omitempty"`
 	// As Restored.unsaid.
 	Unsaid        bool `protobuf:"varint,201,opt,name=unsaid,proto3" json:"unsaid,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -3466,6 +3468,13 @@ func (x *TrainerRole) GetLog() []*Entry {
 		return x.Log
 	}
 	return nil
+}
+
+func (x *TrainerRole) GetCopied() bool {
+	if x != nil {
+		return x.Copied
+	}
+	return false
 }
 
 func (x *TrainerRole) GetUnsaid() bool {
@@ -9068,7 +9077,7 @@ const file_outrider_proto_rawDesc = "" +
 	"EngineRole\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12+\n" +
 	"\x11confirmed_version\x18\x02 \x01(\x03R\x10confirmedVersion\x12D\n" +
-	"\x12confirmed_timeline\x18\x03 \x01(\v2\x15.outrider.v1.TimelineR\x11confirmedTimeline\"\xf8\x01\n" +
+	"\x12confirmed_timeline\x18\x03 \x01(\v2\x15.outrider.v1.TimelineR\x11confirmedTimeline\"\x91\x02\n" +
 	"\vTrainerRole\x12\x12\n" +
 	"\x04role\x18\x01 \x01(\tR\x04role\x12\x12\n" +
 	"\x04rank\x18\x02 \x01(\rR\x04rank\x12\x1d\n" +
@@ -9081,6 +9090,7 @@ const file_outrider_proto_rawDesc = "" +
 	"\x05state\x18\x06 \x01(\fR\x05state\x12\x12\n" +
 	"\x04base\x18\x14 \x01(\fR\x04base\x12$\n" +
 	"\x03log\x18\x15 \x03(\v2\x12.outrider.v1.EntryR\x03log\x12\x17\n" +
+	"\x06copied\x18\x98\x02 \x01(\bR\x06copied\x12\x17\n" +
 	"\x06unsaid\x18\xc9\x01 \x01(\bR\x06unsaid\"2\n" +
 	"\tInventory\x12%\n" +
 	"\x04held\x18\x01 \x03(\v2\x11.outrider.v1.HeldR\x04held\"\x94\x01\n" +

@@ -526,7 +526,7 @@ class EngineRole(_message.Message):
     def __init__(self, name: _Optional[str] = ..., confirmed_version: _Optional[int] = ..., confirmed_timeline: _Optional[_Union[Timeline, _Mapping]] = ...) -> None: ...
 
 class TrainerRole(_message.Message):
-    __slots__ = ["role", "rank", "world_size", "generation", "state_at", "state", "base", "log", "unsaid"]
+    __slots__ = ["role", "rank", "world_size", "generation", "state_at", "state", "base", "log", "copied", "unsaid"]
     ROLE_FIELD_NUMBER: _ClassVar[int]
     RANK_FIELD_NUMBER: _ClassVar[int]
     WORLD_SIZE_FIELD_NUMBER: _ClassVar[int]
@@ -535,6 +535,7 @@ class TrainerRole(_message.Message):
     STATE_FIELD_NUMBER: _ClassVar[int]
     BASE_FIELD_NUMBER: _ClassVar[int]
     LOG_FIELD_NUMBER: _ClassVar[int]
+    COPIED_FIELD_NUMBER: _ClassVar[int]
     UNSAID_FIELD_NUMBER: _ClassVar[int]
     role: str
     rank: int
@@ -544,8 +545,9 @@ class TrainerRole(_message.Message):
     state: bytes
     base: bytes
     log: _containers.RepeatedCompositeFieldContainer[Entry]
+    copied: bool
     unsaid: bool
-    def __init__(self, role: _Optional[str] = ..., rank: _Optional[int] = ..., world_size: _Optional[int] = ..., generation: _Optional[int] = ..., state_at: _Optional[int] = ..., state: _Optional[bytes] = ..., base: _Optional[bytes] = ..., log: _Optional[_Iterable[_Union[Entry, _Mapping]]] = ..., unsaid: bool = ...) -> None: ...
+    def __init__(self, role: _Optional[str] = ..., rank: _Optional[int] = ..., world_size: _Optional[int] = ..., generation: _Optional[int] = ..., state_at: _Optional[int] = ..., state: _Optional[bytes] = ..., base: _Optional[bytes] = ..., log: _Optional[_Iterable[_Union[Entry, _Mapping]]] = ..., copied: bool = ..., unsaid: bool = ...) -> None: ...
 
 class Inventory(_message.Message):
     __slots__ = ["held"]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from outrider import _wire_pb2 as wire
 from outrider._channel import Answer
+from outrider._log_copy import LogCopy
 from outrider._member import Member
 from outrider._segment import Segment
 from outrider._steps import Steps, Wait, awaiting, blocking
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 class Trainer:
     """One rank of a trainer role. Its sidecar keeps the run's base state and commit log beside the weights that justify them.
+
+    This process keeps a copy of both. When its sidecar alone was killed (every call raises `Closed`), make another `Trainer` with the
+    `state_at` that the weights have: it brings the copy, and the run goes on from there even if its owner was lost as well.
 
     Args:
         run: The run.
@@ -70,9 +74,11 @@ class Trainer:
             state_at=count("state_at", state_at, -1),
             state=bytes(state or b""),
         )
+        self._copy = LogCopy.of(run.id, self.role, self.rank)
+        self._copy.bring(request)
         self._member = Member(run, "trainer", trainer=request)
         self._coming: tuple[int, Future[Answer]] | None = None
-        self._member.listen(lambda frame, fds: None, lambda: None)
+        self._member.listen(lambda frame, fds: self._copy.take(frame), lambda: None)
 
     def next(self, rollout: int, timeout: float | None = None) -> Batch:
         """Take, publish, admit and commit in one: the batch that comes back is this rank's to train.
@@ -149,11 +155,15 @@ class Trainer:
 
     def close(self) -> None:
         """Leaves the run. Batches and views stay valid. Idempotent."""
-        blocking(self._member.leave(f"trainer {self.role}/{self.rank}"))
+        blocking(self._close())
 
     async def close_async(self) -> None:
         """`close`, awaited."""
-        await awaiting(self._member.leave(f"trainer {self.role}/{self.rank}"))
+        await awaiting(self._close())
+
+    def _close(self) -> Steps[None]:
+        self._copy.forget()
+        yield from self._member.leave(f"trainer {self.role}/{self.rank}")
 
     def __enter__(self) -> Trainer:
         return self

@@ -79,6 +79,9 @@ func (r *Runner) arrive(p *process, e scheduler.Effect) {
 			r.put(p, e)
 		}
 	case scheduler.SetBase:
+		if p.copied {
+			p.log, p.copied = nil, false
+		}
 		p.base = slices.Clone(e.State)
 		p.log = slices.DeleteFunc(p.log, func(o scheduler.Entry) bool { return o.Index <= e.Index })
 		for _, entry := range e.Log {

@@ -40,6 +40,7 @@ type process struct {
 	words   []uint64 // entries that the log has and the owner has not been told of
 	base    []byte
 	log     []scheduler.Entry
+	copied  bool // base and log are the process's copy: its sidecar has none yet
 	lineage []step
 	at      int64 // last rollout that its weights contain
 	unsaid  bool  // the run went back below that, and it has not said what it contains since
@@ -95,7 +96,7 @@ func (r *Runner) attach(p *process, lookedUp bool) {
 		}
 	}
 	if t := m.Trainer; t != nil {
-		t.StateAt, t.Base, t.Log, t.Unsaid = p.at, p.base, slices.Clone(p.log), p.unsaid
+		t.StateAt, t.Base, t.Log, t.Copied, t.Unsaid = p.at, p.base, slices.Clone(p.log), p.copied, p.unsaid
 		p.queue = nil
 	}
 	p.connections++
@@ -202,13 +203,16 @@ func (r *Runner) detach(p *process, reason string) {
 	}
 }
 
-// cmdSidecar kills the sidecar of a process: its log is gone, the process goes on in a session of its own, with what its
-// weights contain.
+// cmdSidecar kills the sidecar of a process: the process goes on in a session of its own, with what its weights contain and its copy
+// of the log.
 func (r *Runner) cmdSidecar(a *args) {
 	p := r.find(a.word("a process"))
 	r.detach(p, "sidecar killed")
 	r.made++
-	p.on, p.inbox, p.queue, p.words, p.base, p.log, p.unsaid = nil, nil, nil, nil, nil, nil, false
+	p.on, p.inbox, p.queue, p.words, p.unsaid, p.copied = nil, nil, nil, nil, false, true
+	if a.flag("without-copy") {
+		p.base, p.log = nil, nil
+	}
 	p.member.Session = leases.Session(processSessions + r.made)
 	r.sessions[p.member.Session], r.bySessions[p.member.Session] = p.name, p
 	if p.member.Worker != nil {

@@ -214,12 +214,16 @@ func (j *job) cutRank() {
 	}
 }
 
-// loseSidecar kills a rank's sidecar: base and log are gone, the weights live on in a new session.
+// loseSidecar kills a rank's sidecar: the weights live on in a new session, and the process has its copy of the log, or none.
 func (j *job) loseSidecar() {
 	if len(j.ranks) != 1 || !j.w.r.View(j.holder()).Attached {
 		return
 	}
-	j.w.do("sidecar %s", j.holder())
+	if j.w.random.one(2) {
+		j.w.do("sidecar %s", j.holder())
+	} else {
+		j.w.do("sidecar %s without-copy", j.holder())
+	}
 	j.idle()
 }
 
