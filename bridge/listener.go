@@ -32,13 +32,16 @@ type Listener struct {
 	name  string
 }
 
+// SocketPrefix begins the name of every socket that a sidecar listens on.
+const SocketPrefix = "outrider/"
+
 // Listen opens an endpoint whose name nobody can guess or take beforehand.
 func Listen() (*Listener, error) {
 	var random [16]byte
 	if _, err := rand.Read(random[:]); err != nil {
 		return nil, err
 	}
-	return ListenAs("outrider/" + hex.EncodeToString(random[:]))
+	return ListenAs(SocketPrefix + hex.EncodeToString(random[:]))
 }
 
 // ListenAs opens an endpoint with a name that both sides know. Error: EADDRINUSE when a process of this host has it.

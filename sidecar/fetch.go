@@ -11,44 +11,51 @@ import (
 // fetchBatch is how many descriptors one answer carries, well below the kernel's 253.
 const fetchBatch = 64
 
-// serveFetches answers other sidecars of this host until the listener closes.
-func (p *Process) serveFetches() {
-	serveAll(p.listener, func(fetch *wire.Fetch) ([]int, error) { return p.segments.share(fetch.GetToken(), fetch.GetSegments()) })
+// serveNeighbours answers other processes of this host until the listener closes: fetches of sidecars, and whoever looks at a run.
+func (p *Process) serveNeighbours() {
+	serveAll(p.listener, func(question *wire.Frame) (*wire.Frame, []int, error) {
+		if look := question.GetGetStatus(); look != nil {
+			status, err := p.status(look.GetRun())
+			return &wire.Frame{Body: &wire.Frame_Status_{Status_: status}}, nil, err
+		}
+		return giveFetched(question, func(fetch *wire.Fetch) ([]int, error) { return p.segments.share(fetch.GetToken(), fetch.GetSegments()) })
+	})
 }
 
-// serveAll answers fetches with the descriptors that give gives, until the listener closes.
-func serveAll(listener *bridge.Listener, give func(*wire.Fetch) ([]int, error)) {
+// giveFetched answers a fetch with the descriptors that give gives.
+func giveFetched(question *wire.Frame, give func(*wire.Fetch) ([]int, error)) (*wire.Frame, []int, error) {
+	fetch := question.GetFetch()
+	if fetch == nil || len(fetch.GetSegments()) > fetchBatch {
+		return nil, nil, bridge.NewError(bridge.Refused, fmt.Sprintf("outrider: a fetch of %d segments, the limit is %d", len(fetch.GetSegments()), fetchBatch))
+	}
+	fds, err := give(fetch)
+	return &wire.Frame{Body: &wire.Frame_Fetched{Fetched: &wire.Fetched{Segments: fetch.GetSegments()}}}, fds, err
+}
+
+// serveAll answers questions, each with a frame and descriptors that it then closes, or with an error, until the listener closes.
+func serveAll(listener *bridge.Listener, give func(*wire.Frame) (*wire.Frame, []int, error)) {
 	for {
 		conn, err := listener.Accept()
 		if err != nil {
 			return
 		}
-		go serveFetcher(conn, give)
+		go serveNeighbour(conn, give)
 	}
 }
 
-func serveFetcher(conn *bridge.Conn, give func(*wire.Fetch) ([]int, error)) {
+func serveNeighbour(conn *bridge.Conn, give func(*wire.Frame) (*wire.Frame, []int, error)) {
 	defer conn.Close()
 	for {
-		frame, fds, err := conn.Receive()
+		question, fds, err := conn.Receive()
 		bridge.CloseDescriptors(fds)
 		if err != nil {
 			return
 		}
-		answer := &wire.Frame{Id: frame.GetId(), Answer: true}
-		fetch := frame.GetFetch()
-		var out []int
-		switch {
-		case fetch == nil || len(fetch.GetSegments()) > fetchBatch:
-			err = bridge.NewError(bridge.Refused, fmt.Sprintf("outrider: a fetch of %d segments, the limit is %d", len(fetch.GetSegments()), fetchBatch))
-		default:
-			out, err = give(fetch)
-		}
+		answer, out, err := give(question)
 		if err != nil {
-			answer.Error = bridge.ToWire(err)
-		} else {
-			answer.Body = &wire.Frame_Fetched{Fetched: &wire.Fetched{Segments: fetch.GetSegments()}}
+			answer = &wire.Frame{Error: bridge.ToWire(err)}
 		}
+		answer.Id, answer.Answer = question.GetId(), true
 		err = conn.Send(answer, out...)
 		bridge.CloseDescriptors(out)
 		if err != nil {

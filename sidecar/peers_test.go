@@ -20,7 +20,7 @@ func newHolder(t *testing.T) *Process {
 	p.segments.admitToken("token")
 	p.segments.hold(7, 1, arrowtest.Table(t, 1), 1)
 	t.Cleanup(func() { p.segments.releaseAll(7) })
-	go p.serveFetches()
+	go p.serveNeighbours()
 	t.Cleanup(func() { listener.Close() })
 	return p
 }

@@ -101,7 +101,7 @@ func run(config Config) error {
 	p.shim.put(&wire.Frame{Body: &wire.Frame_Ready{Ready: &wire.Ready{
 		ProtocolMin: bridge.ProtocolMin, ProtocolMax: bridge.ProtocolMax, Version: config.Version, Pid: int64(os.Getpid()),
 	}}})
-	go p.serveFetches()
+	go p.serveNeighbours()
 	go p.receive()
 	go p.drainOnTerm(ctx)
 	if pages := node.HugePages(); !pages.Good {

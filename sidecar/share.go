@@ -54,7 +54,7 @@ type landed struct {
 func shareName(token string, holder uint64) string {
 	mac := hmac.New(sha256.New, []byte(token))
 	_ = binary.Write(mac, binary.LittleEndian, holder) // a hash takes everything
-	return "outrider/" + hex.EncodeToString(mac.Sum(nil)[:16])
+	return bridge.SocketPrefix + hex.EncodeToString(mac.Sum(nil)[:16])
 }
 
 // fetchFar gets descriptors of segments of another host from this host's share of their holder, or makes it.
@@ -104,11 +104,13 @@ func (s *shares) own(access bridge.Access, from *wire.Endpoint) (*share, error) 
 	}
 	own := &share{access: access, from: from, listener: listener}
 	s.byName[name] = own
-	go serveAll(listener, func(fetch *wire.Fetch) ([]int, error) {
-		if !hmac.Equal([]byte(fetch.GetToken()), []byte(access.Token)) {
-			return nil, bridge.NewError(bridge.Refused, "outrider: fetch with a token of another run; join the run first")
-		}
-		return own.get(nil, fetch.GetSegments(), fetch.GetRollout())
+	go serveAll(listener, func(question *wire.Frame) (*wire.Frame, []int, error) {
+		return giveFetched(question, func(fetch *wire.Fetch) ([]int, error) {
+			if !hmac.Equal([]byte(fetch.GetToken()), []byte(access.Token)) {
+				return nil, bridge.NewError(bridge.Refused, "outrider: fetch with a token of another run; join the run first")
+			}
+			return own.get(nil, fetch.GetSegments(), fetch.GetRollout())
+		})
 	})
 	return own, nil
 }

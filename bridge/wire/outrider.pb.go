@@ -57,6 +57,8 @@ type Frame struct {
 	//	*Frame_End
 	//	*Frame_Fetch
 	//	*Frame_Fetched
+	//	*Frame_GetStatus
+	//	*Frame_Status_
 	//	*Frame_Grant
 	//	*Frame_Cancel
 	//	*Frame_SampleDone
@@ -337,6 +339,24 @@ func (x *Frame) GetFetched() *Fetched {
 	if x != nil {
 		if x, ok := x.Body.(*Frame_Fetched); ok {
 			return x.Fetched
+		}
+	}
+	return nil
+}
+
+func (x *Frame) GetGetStatus() *GetStatus {
+	if x != nil {
+		if x, ok := x.Body.(*Frame_GetStatus); ok {
+			return x.GetStatus
+		}
+	}
+	return nil
+}
+
+func (x *Frame) GetStatus_() *Status {
+	if x != nil {
+		if x, ok := x.Body.(*Frame_Status_); ok {
+			return x.Status_
 		}
 	}
 	return nil
@@ -974,6 +994,14 @@ type Frame_Fetched struct {
 	Fetched *Fetched `protobuf:"bytes,30,opt,name=fetched,proto3,oneof"`
 }
 
+type Frame_GetStatus struct {
+	GetStatus *GetStatus `protobuf:"bytes,291,opt,name=get_status,json=getStatus,proto3,oneof"`
+}
+
+type Frame_Status_ struct {
+	Status_ *Status `protobuf:"bytes,292,opt,name=status,proto3,oneof"`
+}
+
 type Frame_Grant struct {
 	// workers and engines
 	Grant *Grant `protobuf:"bytes,40,opt,name=grant,proto3,oneof"`
@@ -1262,6 +1290,10 @@ func (*Frame_End) isFrame_Body() {}
 func (*Frame_Fetch) isFrame_Body() {}
 
 func (*Frame_Fetched) isFrame_Body() {}
+
+func (*Frame_GetStatus) isFrame_Body() {}
+
+func (*Frame_Status_) isFrame_Body() {}
 
 func (*Frame_Grant) isFrame_Body() {}
 
@@ -4194,6 +4226,163 @@ func (x *Fetched) GetSegments() []*SegmentId {
 	return nil
 }
 
+// From any process of the same user on the host, without a token: what this process knows of the runs that it belongs to.
+type GetStatus struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Run           string                 `protobuf:"bytes,290,opt,name=run,proto3" json:"run,omitempty"` // id of the one whose numbers are wanted; empty: which ones there are
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetStatus) Reset() {
+	*x = GetStatus{}
+	mi := &file_outrider_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetStatus) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetStatus) ProtoMessage() {}
+
+func (x *GetStatus) ProtoReflect() protoreflect.Message {
+	mi := &file_outrider_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetStatus.ProtoReflect.Descriptor instead.
+func (*GetStatus) Descriptor() ([]byte, []int) {
+	return file_outrider_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *GetStatus) GetRun() string {
+	if x != nil {
+		return x.Run
+	}
+	return ""
+}
+
+type Status struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Runs          []*RunStatus           `protobuf:"bytes,290,rep,name=runs,proto3" json:"runs,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Status) Reset() {
+	*x = Status{}
+	mi := &file_outrider_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Status) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Status) ProtoMessage() {}
+
+func (x *Status) ProtoReflect() protoreflect.Message {
+	mi := &file_outrider_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Status.ProtoReflect.Descriptor instead.
+func (*Status) Descriptor() ([]byte, []int) {
+	return file_outrider_proto_rawDescGZIP(), []int{42}
+}
+
+func (x *Status) GetRuns() []*RunStatus {
+	if x != nil {
+		return x.Runs
+	}
+	return nil
+}
+
+type RunStatus struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,290,opt,name=name,proto3" json:"name,omitempty"`
+	Id            string                 `protobuf:"bytes,291,opt,name=id,proto3" json:"id,omitempty"`
+	Owner         bool                   `protobuf:"varint,292,opt,name=owner,proto3" json:"owner,omitempty"` // this process owns it
+	Stats         *Stats                 `protobuf:"bytes,293,opt,name=stats,proto3" json:"stats,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RunStatus) Reset() {
+	*x = RunStatus{}
+	mi := &file_outrider_proto_msgTypes[43]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RunStatus) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RunStatus) ProtoMessage() {}
+
+func (x *RunStatus) ProtoReflect() protoreflect.Message {
+	mi := &file_outrider_proto_msgTypes[43]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RunStatus.ProtoReflect.Descriptor instead.
+func (*RunStatus) Descriptor() ([]byte, []int) {
+	return file_outrider_proto_rawDescGZIP(), []int{43}
+}
+
+func (x *RunStatus) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *RunStatus) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *RunStatus) GetOwner() bool {
+	if x != nil {
+		return x.Owner
+	}
+	return false
+}
+
+func (x *RunStatus) GetStats() *Stats {
+	if x != nil {
+		return x.Stats
+	}
+	return nil
+}
+
 // Receipts of one timeline and one worker session: parallel lists.
 type Receipts struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -4208,7 +4397,7 @@ type Receipts struct {
 
 func (x *Receipts) Reset() {
 	*x = Receipts{}
-	mi := &file_outrider_proto_msgTypes[41]
+	mi := &file_outrider_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4220,7 +4409,7 @@ func (x *Receipts) String() string {
 func (*Receipts) ProtoMessage() {}
 
 func (x *Receipts) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[41]
+	mi := &file_outrider_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4233,7 +4422,7 @@ func (x *Receipts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Receipts.ProtoReflect.Descriptor instead.
 func (*Receipts) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{41}
+	return file_outrider_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Receipts) GetTimeline() *Timeline {
@@ -4287,7 +4476,7 @@ type Grant struct {
 
 func (x *Grant) Reset() {
 	*x = Grant{}
-	mi := &file_outrider_proto_msgTypes[42]
+	mi := &file_outrider_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4299,7 +4488,7 @@ func (x *Grant) String() string {
 func (*Grant) ProtoMessage() {}
 
 func (x *Grant) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[42]
+	mi := &file_outrider_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4312,7 +4501,7 @@ func (x *Grant) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Grant.ProtoReflect.Descriptor instead.
 func (*Grant) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{42}
+	return file_outrider_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Grant) GetReceipts() *Receipts {
@@ -4360,7 +4549,7 @@ type Carried struct {
 
 func (x *Carried) Reset() {
 	*x = Carried{}
-	mi := &file_outrider_proto_msgTypes[43]
+	mi := &file_outrider_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4372,7 +4561,7 @@ func (x *Carried) String() string {
 func (*Carried) ProtoMessage() {}
 
 func (x *Carried) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[43]
+	mi := &file_outrider_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4385,7 +4574,7 @@ func (x *Carried) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Carried.ProtoReflect.Descriptor instead.
 func (*Carried) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{43}
+	return file_outrider_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Carried) GetReceipts() *Receipts {
@@ -4407,7 +4596,7 @@ type Credit struct {
 
 func (x *Credit) Reset() {
 	*x = Credit{}
-	mi := &file_outrider_proto_msgTypes[44]
+	mi := &file_outrider_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4419,7 +4608,7 @@ func (x *Credit) String() string {
 func (*Credit) ProtoMessage() {}
 
 func (x *Credit) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[44]
+	mi := &file_outrider_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4432,7 +4621,7 @@ func (x *Credit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Credit.ProtoReflect.Descriptor instead.
 func (*Credit) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{44}
+	return file_outrider_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Credit) GetReceipts() *Receipts {
@@ -4458,7 +4647,7 @@ type Cancel struct {
 
 func (x *Cancel) Reset() {
 	*x = Cancel{}
-	mi := &file_outrider_proto_msgTypes[45]
+	mi := &file_outrider_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4470,7 +4659,7 @@ func (x *Cancel) String() string {
 func (*Cancel) ProtoMessage() {}
 
 func (x *Cancel) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[45]
+	mi := &file_outrider_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4483,7 +4672,7 @@ func (x *Cancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancel.ProtoReflect.Descriptor instead.
 func (*Cancel) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{45}
+	return file_outrider_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Cancel) GetReceipts() []*Receipt {
@@ -4502,7 +4691,7 @@ type Quiet struct {
 
 func (x *Quiet) Reset() {
 	*x = Quiet{}
-	mi := &file_outrider_proto_msgTypes[46]
+	mi := &file_outrider_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4514,7 +4703,7 @@ func (x *Quiet) String() string {
 func (*Quiet) ProtoMessage() {}
 
 func (x *Quiet) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[46]
+	mi := &file_outrider_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4527,7 +4716,7 @@ func (x *Quiet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Quiet.ProtoReflect.Descriptor instead.
 func (*Quiet) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{46}
+	return file_outrider_proto_rawDescGZIP(), []int{49}
 }
 
 type Quieted struct {
@@ -4539,7 +4728,7 @@ type Quieted struct {
 
 func (x *Quieted) Reset() {
 	*x = Quieted{}
-	mi := &file_outrider_proto_msgTypes[47]
+	mi := &file_outrider_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4551,7 +4740,7 @@ func (x *Quieted) String() string {
 func (*Quieted) ProtoMessage() {}
 
 func (x *Quieted) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[47]
+	mi := &file_outrider_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4564,7 +4753,7 @@ func (x *Quieted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Quieted.ProtoReflect.Descriptor instead.
 func (*Quieted) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{47}
+	return file_outrider_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Quieted) GetSamples() int64 {
@@ -4584,7 +4773,7 @@ type SetSlots struct {
 
 func (x *SetSlots) Reset() {
 	*x = SetSlots{}
-	mi := &file_outrider_proto_msgTypes[48]
+	mi := &file_outrider_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4596,7 +4785,7 @@ func (x *SetSlots) String() string {
 func (*SetSlots) ProtoMessage() {}
 
 func (x *SetSlots) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[48]
+	mi := &file_outrider_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4609,7 +4798,7 @@ func (x *SetSlots) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetSlots.ProtoReflect.Descriptor instead.
 func (*SetSlots) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{48}
+	return file_outrider_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *SetSlots) GetSlots() uint32 {
@@ -4630,7 +4819,7 @@ type CancelGroups struct {
 
 func (x *CancelGroups) Reset() {
 	*x = CancelGroups{}
-	mi := &file_outrider_proto_msgTypes[49]
+	mi := &file_outrider_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4642,7 +4831,7 @@ func (x *CancelGroups) String() string {
 func (*CancelGroups) ProtoMessage() {}
 
 func (x *CancelGroups) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[49]
+	mi := &file_outrider_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4655,7 +4844,7 @@ func (x *CancelGroups) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelGroups.ProtoReflect.Descriptor instead.
 func (*CancelGroups) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{49}
+	return file_outrider_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *CancelGroups) GetGroups() []int64 {
@@ -4681,7 +4870,7 @@ type GroupsCancelled struct {
 
 func (x *GroupsCancelled) Reset() {
 	*x = GroupsCancelled{}
-	mi := &file_outrider_proto_msgTypes[50]
+	mi := &file_outrider_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4693,7 +4882,7 @@ func (x *GroupsCancelled) String() string {
 func (*GroupsCancelled) ProtoMessage() {}
 
 func (x *GroupsCancelled) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[50]
+	mi := &file_outrider_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4706,7 +4895,7 @@ func (x *GroupsCancelled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GroupsCancelled.ProtoReflect.Descriptor instead.
 func (*GroupsCancelled) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{50}
+	return file_outrider_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *GroupsCancelled) GetAsked() int64 {
@@ -4725,7 +4914,7 @@ type SampleDone struct {
 
 func (x *SampleDone) Reset() {
 	*x = SampleDone{}
-	mi := &file_outrider_proto_msgTypes[51]
+	mi := &file_outrider_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4737,7 +4926,7 @@ func (x *SampleDone) String() string {
 func (*SampleDone) ProtoMessage() {}
 
 func (x *SampleDone) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[51]
+	mi := &file_outrider_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4750,7 +4939,7 @@ func (x *SampleDone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SampleDone.ProtoReflect.Descriptor instead.
 func (*SampleDone) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{51}
+	return file_outrider_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *SampleDone) GetCounts() []*SampleCount {
@@ -4770,7 +4959,7 @@ type SampleCount struct {
 
 func (x *SampleCount) Reset() {
 	*x = SampleCount{}
-	mi := &file_outrider_proto_msgTypes[52]
+	mi := &file_outrider_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4782,7 +4971,7 @@ func (x *SampleCount) String() string {
 func (*SampleCount) ProtoMessage() {}
 
 func (x *SampleCount) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[52]
+	mi := &file_outrider_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4795,7 +4984,7 @@ func (x *SampleCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SampleCount.ProtoReflect.Descriptor instead.
 func (*SampleCount) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{52}
+	return file_outrider_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *SampleCount) GetReceipt() *Receipt {
@@ -4824,7 +5013,7 @@ type Report struct {
 
 func (x *Report) Reset() {
 	*x = Report{}
-	mi := &file_outrider_proto_msgTypes[53]
+	mi := &file_outrider_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4836,7 +5025,7 @@ func (x *Report) String() string {
 func (*Report) ProtoMessage() {}
 
 func (x *Report) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[53]
+	mi := &file_outrider_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4849,7 +5038,7 @@ func (x *Report) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Report.ProtoReflect.Descriptor instead.
 func (*Report) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{53}
+	return file_outrider_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Report) GetOutcomes() []*Outcome {
@@ -4881,7 +5070,7 @@ type Successes struct {
 
 func (x *Successes) Reset() {
 	*x = Successes{}
-	mi := &file_outrider_proto_msgTypes[54]
+	mi := &file_outrider_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4893,7 +5082,7 @@ func (x *Successes) String() string {
 func (*Successes) ProtoMessage() {}
 
 func (x *Successes) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[54]
+	mi := &file_outrider_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4906,7 +5095,7 @@ func (x *Successes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Successes.ProtoReflect.Descriptor instead.
 func (*Successes) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{54}
+	return file_outrider_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Successes) GetReceipts() *Receipts {
@@ -4960,7 +5149,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_outrider_proto_msgTypes[55]
+	mi := &file_outrider_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4972,7 +5161,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[55]
+	mi := &file_outrider_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4985,7 +5174,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{55}
+	return file_outrider_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Outcome) GetReceipt() *Receipt {
@@ -5052,7 +5241,7 @@ type Summary struct {
 
 func (x *Summary) Reset() {
 	*x = Summary{}
-	mi := &file_outrider_proto_msgTypes[56]
+	mi := &file_outrider_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5064,7 +5253,7 @@ func (x *Summary) String() string {
 func (*Summary) ProtoMessage() {}
 
 func (x *Summary) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[56]
+	mi := &file_outrider_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5077,7 +5266,7 @@ func (x *Summary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Summary.ProtoReflect.Descriptor instead.
 func (*Summary) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{56}
+	return file_outrider_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *Summary) GetParents() []int64 {
@@ -5182,7 +5371,7 @@ type Reported struct {
 
 func (x *Reported) Reset() {
 	*x = Reported{}
-	mi := &file_outrider_proto_msgTypes[57]
+	mi := &file_outrider_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5194,7 +5383,7 @@ func (x *Reported) String() string {
 func (*Reported) ProtoMessage() {}
 
 func (x *Reported) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[57]
+	mi := &file_outrider_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5207,7 +5396,7 @@ func (x *Reported) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reported.ProtoReflect.Descriptor instead.
 func (*Reported) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{57}
+	return file_outrider_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *Reported) GetErrors() []*Error {
@@ -5234,7 +5423,7 @@ type Confirm struct {
 
 func (x *Confirm) Reset() {
 	*x = Confirm{}
-	mi := &file_outrider_proto_msgTypes[58]
+	mi := &file_outrider_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5246,7 +5435,7 @@ func (x *Confirm) String() string {
 func (*Confirm) ProtoMessage() {}
 
 func (x *Confirm) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[58]
+	mi := &file_outrider_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5259,7 +5448,7 @@ func (x *Confirm) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Confirm.ProtoReflect.Descriptor instead.
 func (*Confirm) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{58}
+	return file_outrider_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *Confirm) GetVersion() int64 {
@@ -5286,7 +5475,7 @@ type Confirmed struct {
 
 func (x *Confirmed) Reset() {
 	*x = Confirmed{}
-	mi := &file_outrider_proto_msgTypes[59]
+	mi := &file_outrider_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5298,7 +5487,7 @@ func (x *Confirmed) String() string {
 func (*Confirmed) ProtoMessage() {}
 
 func (x *Confirmed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[59]
+	mi := &file_outrider_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5311,7 +5500,7 @@ func (x *Confirmed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Confirmed.ProtoReflect.Descriptor instead.
 func (*Confirmed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{59}
+	return file_outrider_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *Confirmed) GetTimeline() *Timeline {
@@ -5329,7 +5518,7 @@ type Drain struct {
 
 func (x *Drain) Reset() {
 	*x = Drain{}
-	mi := &file_outrider_proto_msgTypes[60]
+	mi := &file_outrider_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5341,7 +5530,7 @@ func (x *Drain) String() string {
 func (*Drain) ProtoMessage() {}
 
 func (x *Drain) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[60]
+	mi := &file_outrider_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5354,7 +5543,7 @@ func (x *Drain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drain.ProtoReflect.Descriptor instead.
 func (*Drain) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{60}
+	return file_outrider_proto_rawDescGZIP(), []int{63}
 }
 
 // Owner to holder: nobody needs what these executions made. A segment goes with the last execution that has rows in it.
@@ -5367,7 +5556,7 @@ type Release struct {
 
 func (x *Release) Reset() {
 	*x = Release{}
-	mi := &file_outrider_proto_msgTypes[61]
+	mi := &file_outrider_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5379,7 +5568,7 @@ func (x *Release) String() string {
 func (*Release) ProtoMessage() {}
 
 func (x *Release) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[61]
+	mi := &file_outrider_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5392,7 +5581,7 @@ func (x *Release) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Release.ProtoReflect.Descriptor instead.
 func (*Release) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{61}
+	return file_outrider_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *Release) GetExecutions() []uint64 {
@@ -5415,7 +5604,7 @@ type Push struct {
 
 func (x *Push) Reset() {
 	*x = Push{}
-	mi := &file_outrider_proto_msgTypes[62]
+	mi := &file_outrider_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5427,7 +5616,7 @@ func (x *Push) String() string {
 func (*Push) ProtoMessage() {}
 
 func (x *Push) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[62]
+	mi := &file_outrider_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5440,7 +5629,7 @@ func (x *Push) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Push.ProtoReflect.Descriptor instead.
 func (*Push) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{62}
+	return file_outrider_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *Push) GetIds() [][]byte {
@@ -5482,7 +5671,7 @@ type Pushed struct {
 
 func (x *Pushed) Reset() {
 	*x = Pushed{}
-	mi := &file_outrider_proto_msgTypes[63]
+	mi := &file_outrider_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5494,7 +5683,7 @@ func (x *Pushed) String() string {
 func (*Pushed) ProtoMessage() {}
 
 func (x *Pushed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[63]
+	mi := &file_outrider_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5507,7 +5696,7 @@ func (x *Pushed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pushed.ProtoReflect.Descriptor instead.
 func (*Pushed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{63}
+	return file_outrider_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *Pushed) GetFresh() int64 {
@@ -5532,7 +5721,7 @@ type EndStream struct {
 
 func (x *EndStream) Reset() {
 	*x = EndStream{}
-	mi := &file_outrider_proto_msgTypes[64]
+	mi := &file_outrider_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5544,7 +5733,7 @@ func (x *EndStream) String() string {
 func (*EndStream) ProtoMessage() {}
 
 func (x *EndStream) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[64]
+	mi := &file_outrider_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5557,7 +5746,7 @@ func (x *EndStream) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndStream.ProtoReflect.Descriptor instead.
 func (*EndStream) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{64}
+	return file_outrider_proto_rawDescGZIP(), []int{67}
 }
 
 // Owner to everybody: as Pushed.gone.
@@ -5570,7 +5759,7 @@ type LetGo struct {
 
 func (x *LetGo) Reset() {
 	*x = LetGo{}
-	mi := &file_outrider_proto_msgTypes[65]
+	mi := &file_outrider_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5582,7 +5771,7 @@ func (x *LetGo) String() string {
 func (*LetGo) ProtoMessage() {}
 
 func (x *LetGo) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[65]
+	mi := &file_outrider_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5595,7 +5784,7 @@ func (x *LetGo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LetGo.ProtoReflect.Descriptor instead.
 func (*LetGo) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{65}
+	return file_outrider_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *LetGo) GetGone() [][]byte {
@@ -5616,7 +5805,7 @@ type Take struct {
 
 func (x *Take) Reset() {
 	*x = Take{}
-	mi := &file_outrider_proto_msgTypes[66]
+	mi := &file_outrider_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5628,7 +5817,7 @@ func (x *Take) String() string {
 func (*Take) ProtoMessage() {}
 
 func (x *Take) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[66]
+	mi := &file_outrider_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5641,7 +5830,7 @@ func (x *Take) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Take.ProtoReflect.Descriptor instead.
 func (*Take) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{66}
+	return file_outrider_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *Take) GetRollout() int64 {
@@ -5669,7 +5858,7 @@ type Alone struct {
 
 func (x *Alone) Reset() {
 	*x = Alone{}
-	mi := &file_outrider_proto_msgTypes[67]
+	mi := &file_outrider_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5681,7 +5870,7 @@ func (x *Alone) String() string {
 func (*Alone) ProtoMessage() {}
 
 func (x *Alone) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[67]
+	mi := &file_outrider_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5694,7 +5883,7 @@ func (x *Alone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Alone.ProtoReflect.Descriptor instead.
 func (*Alone) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{67}
+	return file_outrider_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *Alone) GetRole() string {
@@ -5720,7 +5909,7 @@ type CancelTake struct {
 
 func (x *CancelTake) Reset() {
 	*x = CancelTake{}
-	mi := &file_outrider_proto_msgTypes[68]
+	mi := &file_outrider_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5732,7 +5921,7 @@ func (x *CancelTake) String() string {
 func (*CancelTake) ProtoMessage() {}
 
 func (x *CancelTake) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[68]
+	mi := &file_outrider_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5745,7 +5934,7 @@ func (x *CancelTake) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelTake.ProtoReflect.Descriptor instead.
 func (*CancelTake) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{68}
+	return file_outrider_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *CancelTake) GetRollout() int64 {
@@ -5769,7 +5958,7 @@ type LeasedGroup struct {
 
 func (x *LeasedGroup) Reset() {
 	*x = LeasedGroup{}
-	mi := &file_outrider_proto_msgTypes[69]
+	mi := &file_outrider_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5781,7 +5970,7 @@ func (x *LeasedGroup) String() string {
 func (*LeasedGroup) ProtoMessage() {}
 
 func (x *LeasedGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[69]
+	mi := &file_outrider_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5794,7 +5983,7 @@ func (x *LeasedGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeasedGroup.ProtoReflect.Descriptor instead.
 func (*LeasedGroup) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{69}
+	return file_outrider_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *LeasedGroup) GetGroup() int64 {
@@ -5854,7 +6043,7 @@ type Lease struct {
 
 func (x *Lease) Reset() {
 	*x = Lease{}
-	mi := &file_outrider_proto_msgTypes[70]
+	mi := &file_outrider_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5866,7 +6055,7 @@ func (x *Lease) String() string {
 func (*Lease) ProtoMessage() {}
 
 func (x *Lease) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[70]
+	mi := &file_outrider_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5879,7 +6068,7 @@ func (x *Lease) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lease.ProtoReflect.Descriptor instead.
 func (*Lease) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{70}
+	return file_outrider_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *Lease) GetAdmission() uint64 {
@@ -5936,7 +6125,7 @@ type Shard struct {
 
 func (x *Shard) Reset() {
 	*x = Shard{}
-	mi := &file_outrider_proto_msgTypes[71]
+	mi := &file_outrider_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5948,7 +6137,7 @@ func (x *Shard) String() string {
 func (*Shard) ProtoMessage() {}
 
 func (x *Shard) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[71]
+	mi := &file_outrider_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5961,7 +6150,7 @@ func (x *Shard) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Shard.ProtoReflect.Descriptor instead.
 func (*Shard) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{71}
+	return file_outrider_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *Shard) GetLocators() []*Locator {
@@ -5997,7 +6186,7 @@ type Publish struct {
 
 func (x *Publish) Reset() {
 	*x = Publish{}
-	mi := &file_outrider_proto_msgTypes[72]
+	mi := &file_outrider_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6009,7 +6198,7 @@ func (x *Publish) String() string {
 func (*Publish) ProtoMessage() {}
 
 func (x *Publish) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[72]
+	mi := &file_outrider_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6022,7 +6211,7 @@ func (x *Publish) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Publish.ProtoReflect.Descriptor instead.
 func (*Publish) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{72}
+	return file_outrider_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *Publish) GetAdmission() uint64 {
@@ -6071,7 +6260,7 @@ type Publication struct {
 
 func (x *Publication) Reset() {
 	*x = Publication{}
-	mi := &file_outrider_proto_msgTypes[73]
+	mi := &file_outrider_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6083,7 +6272,7 @@ func (x *Publication) String() string {
 func (*Publication) ProtoMessage() {}
 
 func (x *Publication) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[73]
+	mi := &file_outrider_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6096,7 +6285,7 @@ func (x *Publication) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Publication.ProtoReflect.Descriptor instead.
 func (*Publication) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{73}
+	return file_outrider_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *Publication) GetAdmission() uint64 {
@@ -6178,7 +6367,7 @@ type Admit struct {
 
 func (x *Admit) Reset() {
 	*x = Admit{}
-	mi := &file_outrider_proto_msgTypes[74]
+	mi := &file_outrider_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6190,7 +6379,7 @@ func (x *Admit) String() string {
 func (*Admit) ProtoMessage() {}
 
 func (x *Admit) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[74]
+	mi := &file_outrider_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6203,7 +6392,7 @@ func (x *Admit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Admit.ProtoReflect.Descriptor instead.
 func (*Admit) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{74}
+	return file_outrider_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *Admit) GetPublication() *Publication {
@@ -6257,7 +6446,7 @@ type Admitted struct {
 
 func (x *Admitted) Reset() {
 	*x = Admitted{}
-	mi := &file_outrider_proto_msgTypes[75]
+	mi := &file_outrider_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6269,7 +6458,7 @@ func (x *Admitted) String() string {
 func (*Admitted) ProtoMessage() {}
 
 func (x *Admitted) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[75]
+	mi := &file_outrider_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6282,7 +6471,7 @@ func (x *Admitted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Admitted.ProtoReflect.Descriptor instead.
 func (*Admitted) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{75}
+	return file_outrider_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *Admitted) GetSegments() []*SegmentId {
@@ -6338,7 +6527,7 @@ type Next struct {
 
 func (x *Next) Reset() {
 	*x = Next{}
-	mi := &file_outrider_proto_msgTypes[76]
+	mi := &file_outrider_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6350,7 +6539,7 @@ func (x *Next) String() string {
 func (*Next) ProtoMessage() {}
 
 func (x *Next) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[76]
+	mi := &file_outrider_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6363,7 +6552,7 @@ func (x *Next) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Next.ProtoReflect.Descriptor instead.
 func (*Next) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{76}
+	return file_outrider_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *Next) GetRollout() int64 {
@@ -6384,7 +6573,7 @@ type Commit struct {
 
 func (x *Commit) Reset() {
 	*x = Commit{}
-	mi := &file_outrider_proto_msgTypes[77]
+	mi := &file_outrider_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6396,7 +6585,7 @@ func (x *Commit) String() string {
 func (*Commit) ProtoMessage() {}
 
 func (x *Commit) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[77]
+	mi := &file_outrider_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6409,7 +6598,7 @@ func (x *Commit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Commit.ProtoReflect.Descriptor instead.
 func (*Commit) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{77}
+	return file_outrider_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *Commit) GetAdmission() uint64 {
@@ -6436,7 +6625,7 @@ type Rollback struct {
 
 func (x *Rollback) Reset() {
 	*x = Rollback{}
-	mi := &file_outrider_proto_msgTypes[78]
+	mi := &file_outrider_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6448,7 +6637,7 @@ func (x *Rollback) String() string {
 func (*Rollback) ProtoMessage() {}
 
 func (x *Rollback) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[78]
+	mi := &file_outrider_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6461,7 +6650,7 @@ func (x *Rollback) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rollback.ProtoReflect.Descriptor instead.
 func (*Rollback) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{78}
+	return file_outrider_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *Rollback) GetAdmission() uint64 {
@@ -6487,7 +6676,7 @@ type LeaseStatus struct {
 
 func (x *LeaseStatus) Reset() {
 	*x = LeaseStatus{}
-	mi := &file_outrider_proto_msgTypes[79]
+	mi := &file_outrider_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6499,7 +6688,7 @@ func (x *LeaseStatus) String() string {
 func (*LeaseStatus) ProtoMessage() {}
 
 func (x *LeaseStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[79]
+	mi := &file_outrider_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6512,7 +6701,7 @@ func (x *LeaseStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaseStatus.ProtoReflect.Descriptor instead.
 func (*LeaseStatus) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{79}
+	return file_outrider_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *LeaseStatus) GetAdmission() uint64 {
@@ -6534,7 +6723,7 @@ type Settled struct {
 
 func (x *Settled) Reset() {
 	*x = Settled{}
-	mi := &file_outrider_proto_msgTypes[80]
+	mi := &file_outrider_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6546,7 +6735,7 @@ func (x *Settled) String() string {
 func (*Settled) ProtoMessage() {}
 
 func (x *Settled) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[80]
+	mi := &file_outrider_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6559,7 +6748,7 @@ func (x *Settled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Settled.ProtoReflect.Descriptor instead.
 func (*Settled) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{80}
+	return file_outrider_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *Settled) GetAdmission() uint64 {
@@ -6602,7 +6791,7 @@ type DiscardGroups struct {
 
 func (x *DiscardGroups) Reset() {
 	*x = DiscardGroups{}
-	mi := &file_outrider_proto_msgTypes[81]
+	mi := &file_outrider_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6614,7 +6803,7 @@ func (x *DiscardGroups) String() string {
 func (*DiscardGroups) ProtoMessage() {}
 
 func (x *DiscardGroups) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[81]
+	mi := &file_outrider_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6627,7 +6816,7 @@ func (x *DiscardGroups) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiscardGroups.ProtoReflect.Descriptor instead.
 func (*DiscardGroups) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{81}
+	return file_outrider_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *DiscardGroups) GetAdmission() uint64 {
@@ -6668,7 +6857,7 @@ type Entry struct {
 
 func (x *Entry) Reset() {
 	*x = Entry{}
-	mi := &file_outrider_proto_msgTypes[82]
+	mi := &file_outrider_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6680,7 +6869,7 @@ func (x *Entry) String() string {
 func (*Entry) ProtoMessage() {}
 
 func (x *Entry) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[82]
+	mi := &file_outrider_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6693,7 +6882,7 @@ func (x *Entry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Entry.ProtoReflect.Descriptor instead.
 func (*Entry) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{82}
+	return file_outrider_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *Entry) GetIndex() uint64 {
@@ -6722,7 +6911,7 @@ type SetBase struct {
 
 func (x *SetBase) Reset() {
 	*x = SetBase{}
-	mi := &file_outrider_proto_msgTypes[83]
+	mi := &file_outrider_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6734,7 +6923,7 @@ func (x *SetBase) String() string {
 func (*SetBase) ProtoMessage() {}
 
 func (x *SetBase) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[83]
+	mi := &file_outrider_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6747,7 +6936,7 @@ func (x *SetBase) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetBase.ProtoReflect.Descriptor instead.
 func (*SetBase) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{83}
+	return file_outrider_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *SetBase) GetIndex() uint64 {
@@ -6782,7 +6971,7 @@ type Append struct {
 
 func (x *Append) Reset() {
 	*x = Append{}
-	mi := &file_outrider_proto_msgTypes[84]
+	mi := &file_outrider_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6794,7 +6983,7 @@ func (x *Append) String() string {
 func (*Append) ProtoMessage() {}
 
 func (x *Append) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[84]
+	mi := &file_outrider_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6807,7 +6996,7 @@ func (x *Append) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Append.ProtoReflect.Descriptor instead.
 func (*Append) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{84}
+	return file_outrider_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *Append) GetEntry() *Entry {
@@ -6838,7 +7027,7 @@ type Mapped struct {
 
 func (x *Mapped) Reset() {
 	*x = Mapped{}
-	mi := &file_outrider_proto_msgTypes[85]
+	mi := &file_outrider_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6850,7 +7039,7 @@ func (x *Mapped) String() string {
 func (*Mapped) ProtoMessage() {}
 
 func (x *Mapped) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[85]
+	mi := &file_outrider_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6863,7 +7052,7 @@ func (x *Mapped) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Mapped.ProtoReflect.Descriptor instead.
 func (*Mapped) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{85}
+	return file_outrider_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *Mapped) GetBytes() int64 {
@@ -6905,7 +7094,7 @@ type Committed struct {
 
 func (x *Committed) Reset() {
 	*x = Committed{}
-	mi := &file_outrider_proto_msgTypes[86]
+	mi := &file_outrider_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6917,7 +7106,7 @@ func (x *Committed) String() string {
 func (*Committed) ProtoMessage() {}
 
 func (x *Committed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[86]
+	mi := &file_outrider_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6930,7 +7119,7 @@ func (x *Committed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Committed.ProtoReflect.Descriptor instead.
 func (*Committed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{86}
+	return file_outrider_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *Committed) GetAdmission() uint64 {
@@ -6956,7 +7145,7 @@ type GetState struct {
 
 func (x *GetState) Reset() {
 	*x = GetState{}
-	mi := &file_outrider_proto_msgTypes[87]
+	mi := &file_outrider_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6968,7 +7157,7 @@ func (x *GetState) String() string {
 func (*GetState) ProtoMessage() {}
 
 func (x *GetState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[87]
+	mi := &file_outrider_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6981,7 +7170,7 @@ func (x *GetState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetState.ProtoReflect.Descriptor instead.
 func (*GetState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{87}
+	return file_outrider_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *GetState) GetRollout() int64 {
@@ -7000,7 +7189,7 @@ type StateBytes struct {
 
 func (x *StateBytes) Reset() {
 	*x = StateBytes{}
-	mi := &file_outrider_proto_msgTypes[88]
+	mi := &file_outrider_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7012,7 +7201,7 @@ func (x *StateBytes) String() string {
 func (*StateBytes) ProtoMessage() {}
 
 func (x *StateBytes) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[88]
+	mi := &file_outrider_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7025,7 +7214,7 @@ func (x *StateBytes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateBytes.ProtoReflect.Descriptor instead.
 func (*StateBytes) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{88}
+	return file_outrider_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *StateBytes) GetState() []byte {
@@ -7044,7 +7233,7 @@ type Saved struct {
 
 func (x *Saved) Reset() {
 	*x = Saved{}
-	mi := &file_outrider_proto_msgTypes[89]
+	mi := &file_outrider_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7056,7 +7245,7 @@ func (x *Saved) String() string {
 func (*Saved) ProtoMessage() {}
 
 func (x *Saved) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[89]
+	mi := &file_outrider_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7069,7 +7258,7 @@ func (x *Saved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Saved.ProtoReflect.Descriptor instead.
 func (*Saved) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{89}
+	return file_outrider_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *Saved) GetRollout() int64 {
@@ -7088,7 +7277,7 @@ type Rewind struct {
 
 func (x *Rewind) Reset() {
 	*x = Rewind{}
-	mi := &file_outrider_proto_msgTypes[90]
+	mi := &file_outrider_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7100,7 +7289,7 @@ func (x *Rewind) String() string {
 func (*Rewind) ProtoMessage() {}
 
 func (x *Rewind) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[90]
+	mi := &file_outrider_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7113,7 +7302,7 @@ func (x *Rewind) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rewind.ProtoReflect.Descriptor instead.
 func (*Rewind) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{90}
+	return file_outrider_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *Rewind) GetRollout() int64 {
@@ -7134,7 +7323,7 @@ type Rewound struct {
 
 func (x *Rewound) Reset() {
 	*x = Rewound{}
-	mi := &file_outrider_proto_msgTypes[91]
+	mi := &file_outrider_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7146,7 +7335,7 @@ func (x *Rewound) String() string {
 func (*Rewound) ProtoMessage() {}
 
 func (x *Rewound) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[91]
+	mi := &file_outrider_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7159,7 +7348,7 @@ func (x *Rewound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rewound.ProtoReflect.Descriptor instead.
 func (*Rewound) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{91}
+	return file_outrider_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *Rewound) GetRollout() int64 {
@@ -7195,7 +7384,7 @@ type GetStats struct {
 
 func (x *GetStats) Reset() {
 	*x = GetStats{}
-	mi := &file_outrider_proto_msgTypes[92]
+	mi := &file_outrider_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7207,7 +7396,7 @@ func (x *GetStats) String() string {
 func (*GetStats) ProtoMessage() {}
 
 func (x *GetStats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[92]
+	mi := &file_outrider_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7220,7 +7409,7 @@ func (x *GetStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStats.ProtoReflect.Descriptor instead.
 func (*GetStats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{92}
+	return file_outrider_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *GetStats) GetReady() bool {
@@ -7248,7 +7437,7 @@ type Count struct {
 
 func (x *Count) Reset() {
 	*x = Count{}
-	mi := &file_outrider_proto_msgTypes[93]
+	mi := &file_outrider_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7260,7 +7449,7 @@ func (x *Count) String() string {
 func (*Count) ProtoMessage() {}
 
 func (x *Count) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[93]
+	mi := &file_outrider_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7273,7 +7462,7 @@ func (x *Count) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Count.ProtoReflect.Descriptor instead.
 func (*Count) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{93}
+	return file_outrider_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *Count) GetGroups() int64 {
@@ -7312,7 +7501,7 @@ type Books struct {
 
 func (x *Books) Reset() {
 	*x = Books{}
-	mi := &file_outrider_proto_msgTypes[94]
+	mi := &file_outrider_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7324,7 +7513,7 @@ func (x *Books) String() string {
 func (*Books) ProtoMessage() {}
 
 func (x *Books) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[94]
+	mi := &file_outrider_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7337,7 +7526,7 @@ func (x *Books) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Books.ProtoReflect.Descriptor instead.
 func (*Books) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{94}
+	return file_outrider_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *Books) GetReserved() *Count {
@@ -7432,7 +7621,7 @@ type Stats struct {
 
 func (x *Stats) Reset() {
 	*x = Stats{}
-	mi := &file_outrider_proto_msgTypes[95]
+	mi := &file_outrider_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7444,7 +7633,7 @@ func (x *Stats) String() string {
 func (*Stats) ProtoMessage() {}
 
 func (x *Stats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[95]
+	mi := &file_outrider_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7457,7 +7646,7 @@ func (x *Stats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stats.ProtoReflect.Descriptor instead.
 func (*Stats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{95}
+	return file_outrider_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *Stats) GetBooks() *Books {
@@ -7759,7 +7948,7 @@ type StepStats struct {
 
 func (x *StepStats) Reset() {
 	*x = StepStats{}
-	mi := &file_outrider_proto_msgTypes[96]
+	mi := &file_outrider_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7771,7 +7960,7 @@ func (x *StepStats) String() string {
 func (*StepStats) ProtoMessage() {}
 
 func (x *StepStats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[96]
+	mi := &file_outrider_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7784,7 +7973,7 @@ func (x *StepStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepStats.ProtoReflect.Descriptor instead.
 func (*StepStats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{96}
+	return file_outrider_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *StepStats) GetConsumed() int64 {
@@ -7872,7 +8061,7 @@ type Eviction struct {
 
 func (x *Eviction) Reset() {
 	*x = Eviction{}
-	mi := &file_outrider_proto_msgTypes[97]
+	mi := &file_outrider_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7884,7 +8073,7 @@ func (x *Eviction) String() string {
 func (*Eviction) ProtoMessage() {}
 
 func (x *Eviction) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[97]
+	mi := &file_outrider_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7897,7 +8086,7 @@ func (x *Eviction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Eviction.ProtoReflect.Descriptor instead.
 func (*Eviction) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{97}
+	return file_outrider_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *Eviction) GetReceipt() *Receipt {
@@ -7965,7 +8154,7 @@ type MemberStats struct {
 
 func (x *MemberStats) Reset() {
 	*x = MemberStats{}
-	mi := &file_outrider_proto_msgTypes[98]
+	mi := &file_outrider_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7977,7 +8166,7 @@ func (x *MemberStats) String() string {
 func (*MemberStats) ProtoMessage() {}
 
 func (x *MemberStats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[98]
+	mi := &file_outrider_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7990,7 +8179,7 @@ func (x *MemberStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberStats.ProtoReflect.Descriptor instead.
 func (*MemberStats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{98}
+	return file_outrider_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *MemberStats) GetName() string {
@@ -8100,7 +8289,7 @@ type GetMetrics struct {
 
 func (x *GetMetrics) Reset() {
 	*x = GetMetrics{}
-	mi := &file_outrider_proto_msgTypes[99]
+	mi := &file_outrider_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8112,7 +8301,7 @@ func (x *GetMetrics) String() string {
 func (*GetMetrics) ProtoMessage() {}
 
 func (x *GetMetrics) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[99]
+	mi := &file_outrider_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8125,7 +8314,7 @@ func (x *GetMetrics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetMetrics.ProtoReflect.Descriptor instead.
 func (*GetMetrics) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{99}
+	return file_outrider_proto_rawDescGZIP(), []int{102}
 }
 
 type Metrics struct {
@@ -8137,7 +8326,7 @@ type Metrics struct {
 
 func (x *Metrics) Reset() {
 	*x = Metrics{}
-	mi := &file_outrider_proto_msgTypes[100]
+	mi := &file_outrider_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8149,7 +8338,7 @@ func (x *Metrics) String() string {
 func (*Metrics) ProtoMessage() {}
 
 func (x *Metrics) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[100]
+	mi := &file_outrider_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8162,7 +8351,7 @@ func (x *Metrics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Metrics.ProtoReflect.Descriptor instead.
 func (*Metrics) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{100}
+	return file_outrider_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *Metrics) GetText() string {
@@ -8181,7 +8370,7 @@ type Close struct {
 
 func (x *Close) Reset() {
 	*x = Close{}
-	mi := &file_outrider_proto_msgTypes[101]
+	mi := &file_outrider_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8193,7 +8382,7 @@ func (x *Close) String() string {
 func (*Close) ProtoMessage() {}
 
 func (x *Close) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[101]
+	mi := &file_outrider_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8206,7 +8395,7 @@ func (x *Close) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Close.ProtoReflect.Descriptor instead.
 func (*Close) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{101}
+	return file_outrider_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *Close) GetForce() bool {
@@ -8226,7 +8415,7 @@ type Closed struct {
 
 func (x *Closed) Reset() {
 	*x = Closed{}
-	mi := &file_outrider_proto_msgTypes[102]
+	mi := &file_outrider_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8238,7 +8427,7 @@ func (x *Closed) String() string {
 func (*Closed) ProtoMessage() {}
 
 func (x *Closed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[102]
+	mi := &file_outrider_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8251,7 +8440,7 @@ func (x *Closed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Closed.ProtoReflect.Descriptor instead.
 func (*Closed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{102}
+	return file_outrider_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *Closed) GetStats() *Stats {
@@ -8277,7 +8466,7 @@ type Hold struct {
 
 func (x *Hold) Reset() {
 	*x = Hold{}
-	mi := &file_outrider_proto_msgTypes[103]
+	mi := &file_outrider_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8289,7 +8478,7 @@ func (x *Hold) String() string {
 func (*Hold) ProtoMessage() {}
 
 func (x *Hold) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[103]
+	mi := &file_outrider_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8302,7 +8491,7 @@ func (x *Hold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hold.ProtoReflect.Descriptor instead.
 func (*Hold) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{103}
+	return file_outrider_proto_rawDescGZIP(), []int{106}
 }
 
 func (x *Hold) GetReason() string {
@@ -8321,7 +8510,7 @@ type HoldGranted struct {
 
 func (x *HoldGranted) Reset() {
 	*x = HoldGranted{}
-	mi := &file_outrider_proto_msgTypes[104]
+	mi := &file_outrider_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8333,7 +8522,7 @@ func (x *HoldGranted) String() string {
 func (*HoldGranted) ProtoMessage() {}
 
 func (x *HoldGranted) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[104]
+	mi := &file_outrider_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8346,7 +8535,7 @@ func (x *HoldGranted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldGranted.ProtoReflect.Descriptor instead.
 func (*HoldGranted) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{104}
+	return file_outrider_proto_rawDescGZIP(), []int{107}
 }
 
 func (x *HoldGranted) GetHold() uint64 {
@@ -8365,7 +8554,7 @@ type AwaitFrontier struct {
 
 func (x *AwaitFrontier) Reset() {
 	*x = AwaitFrontier{}
-	mi := &file_outrider_proto_msgTypes[105]
+	mi := &file_outrider_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8377,7 +8566,7 @@ func (x *AwaitFrontier) String() string {
 func (*AwaitFrontier) ProtoMessage() {}
 
 func (x *AwaitFrontier) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[105]
+	mi := &file_outrider_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8390,7 +8579,7 @@ func (x *AwaitFrontier) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AwaitFrontier.ProtoReflect.Descriptor instead.
 func (*AwaitFrontier) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{105}
+	return file_outrider_proto_rawDescGZIP(), []int{108}
 }
 
 func (x *AwaitFrontier) GetHold() uint64 {
@@ -8409,7 +8598,7 @@ type ReleaseHold struct {
 
 func (x *ReleaseHold) Reset() {
 	*x = ReleaseHold{}
-	mi := &file_outrider_proto_msgTypes[106]
+	mi := &file_outrider_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8421,7 +8610,7 @@ func (x *ReleaseHold) String() string {
 func (*ReleaseHold) ProtoMessage() {}
 
 func (x *ReleaseHold) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[106]
+	mi := &file_outrider_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8434,7 +8623,7 @@ func (x *ReleaseHold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseHold.ProtoReflect.Descriptor instead.
 func (*ReleaseHold) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{106}
+	return file_outrider_proto_rawDescGZIP(), []int{109}
 }
 
 func (x *ReleaseHold) GetHold() uint64 {
@@ -8455,7 +8644,7 @@ type BeginUpdate struct {
 
 func (x *BeginUpdate) Reset() {
 	*x = BeginUpdate{}
-	mi := &file_outrider_proto_msgTypes[107]
+	mi := &file_outrider_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8467,7 +8656,7 @@ func (x *BeginUpdate) String() string {
 func (*BeginUpdate) ProtoMessage() {}
 
 func (x *BeginUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[107]
+	mi := &file_outrider_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8480,7 +8669,7 @@ func (x *BeginUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginUpdate.ProtoReflect.Descriptor instead.
 func (*BeginUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{107}
+	return file_outrider_proto_rawDescGZIP(), []int{110}
 }
 
 func (x *BeginUpdate) GetVersion() int64 {
@@ -8518,7 +8707,7 @@ type EngineState struct {
 
 func (x *EngineState) Reset() {
 	*x = EngineState{}
-	mi := &file_outrider_proto_msgTypes[108]
+	mi := &file_outrider_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8530,7 +8719,7 @@ func (x *EngineState) String() string {
 func (*EngineState) ProtoMessage() {}
 
 func (x *EngineState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[108]
+	mi := &file_outrider_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8543,7 +8732,7 @@ func (x *EngineState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EngineState.ProtoReflect.Descriptor instead.
 func (*EngineState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{108}
+	return file_outrider_proto_rawDescGZIP(), []int{111}
 }
 
 func (x *EngineState) GetSession() uint64 {
@@ -8603,7 +8792,7 @@ type UpdateState struct {
 
 func (x *UpdateState) Reset() {
 	*x = UpdateState{}
-	mi := &file_outrider_proto_msgTypes[109]
+	mi := &file_outrider_proto_msgTypes[112]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8615,7 +8804,7 @@ func (x *UpdateState) String() string {
 func (*UpdateState) ProtoMessage() {}
 
 func (x *UpdateState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[109]
+	mi := &file_outrider_proto_msgTypes[112]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8628,7 +8817,7 @@ func (x *UpdateState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateState.ProtoReflect.Descriptor instead.
 func (*UpdateState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{109}
+	return file_outrider_proto_rawDescGZIP(), []int{112}
 }
 
 func (x *UpdateState) GetHold() uint64 {
@@ -8689,7 +8878,7 @@ type GetUpdate struct {
 
 func (x *GetUpdate) Reset() {
 	*x = GetUpdate{}
-	mi := &file_outrider_proto_msgTypes[110]
+	mi := &file_outrider_proto_msgTypes[113]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8701,7 +8890,7 @@ func (x *GetUpdate) String() string {
 func (*GetUpdate) ProtoMessage() {}
 
 func (x *GetUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[110]
+	mi := &file_outrider_proto_msgTypes[113]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8714,7 +8903,7 @@ func (x *GetUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetUpdate.ProtoReflect.Descriptor instead.
 func (*GetUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{110}
+	return file_outrider_proto_rawDescGZIP(), []int{113}
 }
 
 func (x *GetUpdate) GetHold() uint64 {
@@ -8735,7 +8924,7 @@ type RecordUpdate struct {
 
 func (x *RecordUpdate) Reset() {
 	*x = RecordUpdate{}
-	mi := &file_outrider_proto_msgTypes[111]
+	mi := &file_outrider_proto_msgTypes[114]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8747,7 +8936,7 @@ func (x *RecordUpdate) String() string {
 func (*RecordUpdate) ProtoMessage() {}
 
 func (x *RecordUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[111]
+	mi := &file_outrider_proto_msgTypes[114]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8760,7 +8949,7 @@ func (x *RecordUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordUpdate.ProtoReflect.Descriptor instead.
 func (*RecordUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{111}
+	return file_outrider_proto_rawDescGZIP(), []int{114}
 }
 
 func (x *RecordUpdate) GetHold() uint64 {
@@ -8787,7 +8976,7 @@ type UndoUpdate struct {
 
 func (x *UndoUpdate) Reset() {
 	*x = UndoUpdate{}
-	mi := &file_outrider_proto_msgTypes[112]
+	mi := &file_outrider_proto_msgTypes[115]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8799,7 +8988,7 @@ func (x *UndoUpdate) String() string {
 func (*UndoUpdate) ProtoMessage() {}
 
 func (x *UndoUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[112]
+	mi := &file_outrider_proto_msgTypes[115]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8812,7 +9001,7 @@ func (x *UndoUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoUpdate.ProtoReflect.Descriptor instead.
 func (*UndoUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{112}
+	return file_outrider_proto_rawDescGZIP(), []int{115}
 }
 
 func (x *UndoUpdate) GetHold() uint64 {
@@ -8826,7 +9015,7 @@ var File_outrider_proto protoreflect.FileDescriptor
 
 const file_outrider_proto_rawDesc = "" +
 	"\n" +
-	"\x0eoutrider.proto\x12\voutrider.v1\"\xd1 \n" +
+	"\x0eoutrider.proto\x12\voutrider.v1\"\xbb!\n" +
 	"\x05Frame\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x16\n" +
 	"\x06answer\x18\x02 \x01(\bR\x06answer\x12\x16\n" +
@@ -8849,7 +9038,10 @@ const file_outrider_proto_rawDesc = "" +
 	"\fnew_timeline\x18\x1f \x01(\v2\x18.outrider.v1.NewTimelineH\x00R\vnewTimeline\x12$\n" +
 	"\x03end\x18\x1c \x01(\v2\x10.outrider.v1.EndH\x00R\x03end\x12*\n" +
 	"\x05fetch\x18\x1d \x01(\v2\x12.outrider.v1.FetchH\x00R\x05fetch\x120\n" +
-	"\afetched\x18\x1e \x01(\v2\x14.outrider.v1.FetchedH\x00R\afetched\x12*\n" +
+	"\afetched\x18\x1e \x01(\v2\x14.outrider.v1.FetchedH\x00R\afetched\x128\n" +
+	"\n" +
+	"get_status\x18\xa3\x02 \x01(\v2\x16.outrider.v1.GetStatusH\x00R\tgetStatus\x12.\n" +
+	"\x06status\x18\xa4\x02 \x01(\v2\x13.outrider.v1.StatusH\x00R\x06status\x12*\n" +
 	"\x05grant\x18( \x01(\v2\x12.outrider.v1.GrantH\x00R\x05grant\x12-\n" +
 	"\x06cancel\x18) \x01(\v2\x13.outrider.v1.CancelH\x00R\x06cancel\x12:\n" +
 	"\vsample_done\x18* \x01(\v2\x17.outrider.v1.SampleDoneH\x00R\n" +
@@ -9138,7 +9330,16 @@ const file_outrider_proto_rawDesc = "" +
 	"\bsegments\x18\x02 \x03(\v2\x16.outrider.v1.SegmentIdR\bsegments\x12\x18\n" +
 	"\arollout\x18\x03 \x01(\x03R\arollout\"=\n" +
 	"\aFetched\x122\n" +
-	"\bsegments\x18\x01 \x03(\v2\x16.outrider.v1.SegmentIdR\bsegments\"\xb5\x01\n" +
+	"\bsegments\x18\x01 \x03(\v2\x16.outrider.v1.SegmentIdR\bsegments\"\x1e\n" +
+	"\tGetStatus\x12\x11\n" +
+	"\x03run\x18\xa2\x02 \x01(\tR\x03run\"5\n" +
+	"\x06Status\x12+\n" +
+	"\x04runs\x18\xa2\x02 \x03(\v2\x16.outrider.v1.RunStatusR\x04runs\"s\n" +
+	"\tRunStatus\x12\x13\n" +
+	"\x04name\x18\xa2\x02 \x01(\tR\x04name\x12\x0f\n" +
+	"\x02id\x18\xa3\x02 \x01(\tR\x02id\x12\x15\n" +
+	"\x05owner\x18\xa4\x02 \x01(\bR\x05owner\x12)\n" +
+	"\x05stats\x18\xa5\x02 \x01(\v2\x12.outrider.v1.StatsR\x05stats\"\xb5\x01\n" +
 	"\bReceipts\x121\n" +
 	"\btimeline\x18x \x01(\v2\x15.outrider.v1.TimelineR\btimeline\x12\x16\n" +
 	"\x06worker\x18y \x01(\x06R\x06worker\x12\x1a\n" +
@@ -9519,7 +9720,7 @@ func file_outrider_proto_rawDescGZIP() []byte {
 	return file_outrider_proto_rawDescData
 }
 
-var file_outrider_proto_msgTypes = make([]protoimpl.MessageInfo, 117)
+var file_outrider_proto_msgTypes = make([]protoimpl.MessageInfo, 120)
 var file_outrider_proto_goTypes = []any{
 	(*Frame)(nil),           // 0: outrider.v1.Frame
 	(*Error)(nil),           // 1: outrider.v1.Error
@@ -9562,82 +9763,85 @@ var file_outrider_proto_goTypes = []any{
 	(*End)(nil),             // 38: outrider.v1.End
 	(*Fetch)(nil),           // 39: outrider.v1.Fetch
 	(*Fetched)(nil),         // 40: outrider.v1.Fetched
-	(*Receipts)(nil),        // 41: outrider.v1.Receipts
-	(*Grant)(nil),           // 42: outrider.v1.Grant
-	(*Carried)(nil),         // 43: outrider.v1.Carried
-	(*Credit)(nil),          // 44: outrider.v1.Credit
-	(*Cancel)(nil),          // 45: outrider.v1.Cancel
-	(*Quiet)(nil),           // 46: outrider.v1.Quiet
-	(*Quieted)(nil),         // 47: outrider.v1.Quieted
-	(*SetSlots)(nil),        // 48: outrider.v1.SetSlots
-	(*CancelGroups)(nil),    // 49: outrider.v1.CancelGroups
-	(*GroupsCancelled)(nil), // 50: outrider.v1.GroupsCancelled
-	(*SampleDone)(nil),      // 51: outrider.v1.SampleDone
-	(*SampleCount)(nil),     // 52: outrider.v1.SampleCount
-	(*Report)(nil),          // 53: outrider.v1.Report
-	(*Successes)(nil),       // 54: outrider.v1.Successes
-	(*Outcome)(nil),         // 55: outrider.v1.Outcome
-	(*Summary)(nil),         // 56: outrider.v1.Summary
-	(*Reported)(nil),        // 57: outrider.v1.Reported
-	(*Confirm)(nil),         // 58: outrider.v1.Confirm
-	(*Confirmed)(nil),       // 59: outrider.v1.Confirmed
-	(*Drain)(nil),           // 60: outrider.v1.Drain
-	(*Release)(nil),         // 61: outrider.v1.Release
-	(*Push)(nil),            // 62: outrider.v1.Push
-	(*Pushed)(nil),          // 63: outrider.v1.Pushed
-	(*EndStream)(nil),       // 64: outrider.v1.EndStream
-	(*LetGo)(nil),           // 65: outrider.v1.LetGo
-	(*Take)(nil),            // 66: outrider.v1.Take
-	(*Alone)(nil),           // 67: outrider.v1.Alone
-	(*CancelTake)(nil),      // 68: outrider.v1.CancelTake
-	(*LeasedGroup)(nil),     // 69: outrider.v1.LeasedGroup
-	(*Lease)(nil),           // 70: outrider.v1.Lease
-	(*Shard)(nil),           // 71: outrider.v1.Shard
-	(*Publish)(nil),         // 72: outrider.v1.Publish
-	(*Publication)(nil),     // 73: outrider.v1.Publication
-	(*Admit)(nil),           // 74: outrider.v1.Admit
-	(*Admitted)(nil),        // 75: outrider.v1.Admitted
-	(*Next)(nil),            // 76: outrider.v1.Next
-	(*Commit)(nil),          // 77: outrider.v1.Commit
-	(*Rollback)(nil),        // 78: outrider.v1.Rollback
-	(*LeaseStatus)(nil),     // 79: outrider.v1.LeaseStatus
-	(*Settled)(nil),         // 80: outrider.v1.Settled
-	(*DiscardGroups)(nil),   // 81: outrider.v1.DiscardGroups
-	(*Entry)(nil),           // 82: outrider.v1.Entry
-	(*SetBase)(nil),         // 83: outrider.v1.SetBase
-	(*Append)(nil),          // 84: outrider.v1.Append
-	(*Mapped)(nil),          // 85: outrider.v1.Mapped
-	(*Committed)(nil),       // 86: outrider.v1.Committed
-	(*GetState)(nil),        // 87: outrider.v1.GetState
-	(*StateBytes)(nil),      // 88: outrider.v1.StateBytes
-	(*Saved)(nil),           // 89: outrider.v1.Saved
-	(*Rewind)(nil),          // 90: outrider.v1.Rewind
-	(*Rewound)(nil),         // 91: outrider.v1.Rewound
-	(*GetStats)(nil),        // 92: outrider.v1.GetStats
-	(*Count)(nil),           // 93: outrider.v1.Count
-	(*Books)(nil),           // 94: outrider.v1.Books
-	(*Stats)(nil),           // 95: outrider.v1.Stats
-	(*StepStats)(nil),       // 96: outrider.v1.StepStats
-	(*Eviction)(nil),        // 97: outrider.v1.Eviction
-	(*MemberStats)(nil),     // 98: outrider.v1.MemberStats
-	(*GetMetrics)(nil),      // 99: outrider.v1.GetMetrics
-	(*Metrics)(nil),         // 100: outrider.v1.Metrics
-	(*Close)(nil),           // 101: outrider.v1.Close
-	(*Closed)(nil),          // 102: outrider.v1.Closed
-	(*Hold)(nil),            // 103: outrider.v1.Hold
-	(*HoldGranted)(nil),     // 104: outrider.v1.HoldGranted
-	(*AwaitFrontier)(nil),   // 105: outrider.v1.AwaitFrontier
-	(*ReleaseHold)(nil),     // 106: outrider.v1.ReleaseHold
-	(*BeginUpdate)(nil),     // 107: outrider.v1.BeginUpdate
-	(*EngineState)(nil),     // 108: outrider.v1.EngineState
-	(*UpdateState)(nil),     // 109: outrider.v1.UpdateState
-	(*GetUpdate)(nil),       // 110: outrider.v1.GetUpdate
-	(*RecordUpdate)(nil),    // 111: outrider.v1.RecordUpdate
-	(*UndoUpdate)(nil),      // 112: outrider.v1.UndoUpdate
-	nil,                     // 113: outrider.v1.Publish.RolesEntry
-	nil,                     // 114: outrider.v1.Publication.RolesEntry
-	nil,                     // 115: outrider.v1.Books.DiscardedEntry
-	nil,                     // 116: outrider.v1.Books.LiveGroupsEntry
+	(*GetStatus)(nil),       // 41: outrider.v1.GetStatus
+	(*Status)(nil),          // 42: outrider.v1.Status
+	(*RunStatus)(nil),       // 43: outrider.v1.RunStatus
+	(*Receipts)(nil),        // 44: outrider.v1.Receipts
+	(*Grant)(nil),           // 45: outrider.v1.Grant
+	(*Carried)(nil),         // 46: outrider.v1.Carried
+	(*Credit)(nil),          // 47: outrider.v1.Credit
+	(*Cancel)(nil),          // 48: outrider.v1.Cancel
+	(*Quiet)(nil),           // 49: outrider.v1.Quiet
+	(*Quieted)(nil),         // 50: outrider.v1.Quieted
+	(*SetSlots)(nil),        // 51: outrider.v1.SetSlots
+	(*CancelGroups)(nil),    // 52: outrider.v1.CancelGroups
+	(*GroupsCancelled)(nil), // 53: outrider.v1.GroupsCancelled
+	(*SampleDone)(nil),      // 54: outrider.v1.SampleDone
+	(*SampleCount)(nil),     // 55: outrider.v1.SampleCount
+	(*Report)(nil),          // 56: outrider.v1.Report
+	(*Successes)(nil),       // 57: outrider.v1.Successes
+	(*Outcome)(nil),         // 58: outrider.v1.Outcome
+	(*Summary)(nil),         // 59: outrider.v1.Summary
+	(*Reported)(nil),        // 60: outrider.v1.Reported
+	(*Confirm)(nil),         // 61: outrider.v1.Confirm
+	(*Confirmed)(nil),       // 62: outrider.v1.Confirmed
+	(*Drain)(nil),           // 63: outrider.v1.Drain
+	(*Release)(nil),         // 64: outrider.v1.Release
+	(*Push)(nil),            // 65: outrider.v1.Push
+	(*Pushed)(nil),          // 66: outrider.v1.Pushed
+	(*EndStream)(nil),       // 67: outrider.v1.EndStream
+	(*LetGo)(nil),           // 68: outrider.v1.LetGo
+	(*Take)(nil),            // 69: outrider.v1.Take
+	(*Alone)(nil),           // 70: outrider.v1.Alone
+	(*CancelTake)(nil),      // 71: outrider.v1.CancelTake
+	(*LeasedGroup)(nil),     // 72: outrider.v1.LeasedGroup
+	(*Lease)(nil),           // 73: outrider.v1.Lease
+	(*Shard)(nil),           // 74: outrider.v1.Shard
+	(*Publish)(nil),         // 75: outrider.v1.Publish
+	(*Publication)(nil),     // 76: outrider.v1.Publication
+	(*Admit)(nil),           // 77: outrider.v1.Admit
+	(*Admitted)(nil),        // 78: outrider.v1.Admitted
+	(*Next)(nil),            // 79: outrider.v1.Next
+	(*Commit)(nil),          // 80: outrider.v1.Commit
+	(*Rollback)(nil),        // 81: outrider.v1.Rollback
+	(*LeaseStatus)(nil),     // 82: outrider.v1.LeaseStatus
+	(*Settled)(nil),         // 83: outrider.v1.Settled
+	(*DiscardGroups)(nil),   // 84: outrider.v1.DiscardGroups
+	(*Entry)(nil),           // 85: outrider.v1.Entry
+	(*SetBase)(nil),         // 86: outrider.v1.SetBase
+	(*Append)(nil),          // 87: outrider.v1.Append
+	(*Mapped)(nil),          // 88: outrider.v1.Mapped
+	(*Committed)(nil),       // 89: outrider.v1.Committed
+	(*GetState)(nil),        // 90: outrider.v1.GetState
+	(*StateBytes)(nil),      // 91: outrider.v1.StateBytes
+	(*Saved)(nil),           // 92: outrider.v1.Saved
+	(*Rewind)(nil),          // 93: outrider.v1.Rewind
+	(*Rewound)(nil),         // 94: outrider.v1.Rewound
+	(*GetStats)(nil),        // 95: outrider.v1.GetStats
+	(*Count)(nil),           // 96: outrider.v1.Count
+	(*Books)(nil),           // 97: outrider.v1.Books
+	(*Stats)(nil),           // 98: outrider.v1.Stats
+	(*StepStats)(nil),       // 99: outrider.v1.StepStats
+	(*Eviction)(nil),        // 100: outrider.v1.Eviction
+	(*MemberStats)(nil),     // 101: outrider.v1.MemberStats
+	(*GetMetrics)(nil),      // 102: outrider.v1.GetMetrics
+	(*Metrics)(nil),         // 103: outrider.v1.Metrics
+	(*Close)(nil),           // 104: outrider.v1.Close
+	(*Closed)(nil),          // 105: outrider.v1.Closed
+	(*Hold)(nil),            // 106: outrider.v1.Hold
+	(*HoldGranted)(nil),     // 107: outrider.v1.HoldGranted
+	(*AwaitFrontier)(nil),   // 108: outrider.v1.AwaitFrontier
+	(*ReleaseHold)(nil),     // 109: outrider.v1.ReleaseHold
+	(*BeginUpdate)(nil),     // 110: outrider.v1.BeginUpdate
+	(*EngineState)(nil),     // 111: outrider.v1.EngineState
+	(*UpdateState)(nil),     // 112: outrider.v1.UpdateState
+	(*GetUpdate)(nil),       // 113: outrider.v1.GetUpdate
+	(*RecordUpdate)(nil),    // 114: outrider.v1.RecordUpdate
+	(*UndoUpdate)(nil),      // 115: outrider.v1.UndoUpdate
+	nil,                     // 116: outrider.v1.Publish.RolesEntry
+	nil,                     // 117: outrider.v1.Publication.RolesEntry
+	nil,                     // 118: outrider.v1.Books.DiscardedEntry
+	nil,                     // 119: outrider.v1.Books.LiveGroupsEntry
 }
 var file_outrider_proto_depIdxs = []int32{
 	1,   // 0: outrider.v1.Frame.error:type_name -> outrider.v1.Error
@@ -9658,158 +9862,162 @@ var file_outrider_proto_depIdxs = []int32{
 	38,  // 15: outrider.v1.Frame.end:type_name -> outrider.v1.End
 	39,  // 16: outrider.v1.Frame.fetch:type_name -> outrider.v1.Fetch
 	40,  // 17: outrider.v1.Frame.fetched:type_name -> outrider.v1.Fetched
-	42,  // 18: outrider.v1.Frame.grant:type_name -> outrider.v1.Grant
-	45,  // 19: outrider.v1.Frame.cancel:type_name -> outrider.v1.Cancel
-	51,  // 20: outrider.v1.Frame.sample_done:type_name -> outrider.v1.SampleDone
-	53,  // 21: outrider.v1.Frame.report:type_name -> outrider.v1.Report
-	57,  // 22: outrider.v1.Frame.reported:type_name -> outrider.v1.Reported
-	58,  // 23: outrider.v1.Frame.confirm:type_name -> outrider.v1.Confirm
-	59,  // 24: outrider.v1.Frame.confirmed:type_name -> outrider.v1.Confirmed
-	60,  // 25: outrider.v1.Frame.drain:type_name -> outrider.v1.Drain
-	61,  // 26: outrider.v1.Frame.release:type_name -> outrider.v1.Release
-	43,  // 27: outrider.v1.Frame.carried:type_name -> outrider.v1.Carried
-	44,  // 28: outrider.v1.Frame.credit:type_name -> outrider.v1.Credit
-	49,  // 29: outrider.v1.Frame.cancel_groups:type_name -> outrider.v1.CancelGroups
-	50,  // 30: outrider.v1.Frame.groups_cancelled:type_name -> outrider.v1.GroupsCancelled
-	48,  // 31: outrider.v1.Frame.set_slots:type_name -> outrider.v1.SetSlots
-	46,  // 32: outrider.v1.Frame.quiet:type_name -> outrider.v1.Quiet
-	47,  // 33: outrider.v1.Frame.quieted:type_name -> outrider.v1.Quieted
-	66,  // 34: outrider.v1.Frame.take:type_name -> outrider.v1.Take
-	68,  // 35: outrider.v1.Frame.cancel_take:type_name -> outrider.v1.CancelTake
-	70,  // 36: outrider.v1.Frame.lease:type_name -> outrider.v1.Lease
-	72,  // 37: outrider.v1.Frame.publish:type_name -> outrider.v1.Publish
-	73,  // 38: outrider.v1.Frame.publication:type_name -> outrider.v1.Publication
-	74,  // 39: outrider.v1.Frame.admit:type_name -> outrider.v1.Admit
-	75,  // 40: outrider.v1.Frame.admitted:type_name -> outrider.v1.Admitted
-	77,  // 41: outrider.v1.Frame.commit:type_name -> outrider.v1.Commit
-	78,  // 42: outrider.v1.Frame.rollback:type_name -> outrider.v1.Rollback
-	79,  // 43: outrider.v1.Frame.lease_status:type_name -> outrider.v1.LeaseStatus
-	80,  // 44: outrider.v1.Frame.settled:type_name -> outrider.v1.Settled
-	81,  // 45: outrider.v1.Frame.discard_groups:type_name -> outrider.v1.DiscardGroups
-	76,  // 46: outrider.v1.Frame.next:type_name -> outrider.v1.Next
-	62,  // 47: outrider.v1.Frame.push:type_name -> outrider.v1.Push
-	63,  // 48: outrider.v1.Frame.pushed:type_name -> outrider.v1.Pushed
-	64,  // 49: outrider.v1.Frame.end_stream:type_name -> outrider.v1.EndStream
-	65,  // 50: outrider.v1.Frame.let_go:type_name -> outrider.v1.LetGo
-	19,  // 51: outrider.v1.Frame.pull:type_name -> outrider.v1.Pull
-	20,  // 52: outrider.v1.Frame.pulled:type_name -> outrider.v1.Pulled
-	22,  // 53: outrider.v1.Frame.give_back:type_name -> outrider.v1.GiveBack
-	23,  // 54: outrider.v1.Frame.gave_back:type_name -> outrider.v1.GaveBack
-	83,  // 55: outrider.v1.Frame.set_base:type_name -> outrider.v1.SetBase
-	84,  // 56: outrider.v1.Frame.append:type_name -> outrider.v1.Append
-	86,  // 57: outrider.v1.Frame.committed:type_name -> outrider.v1.Committed
-	36,  // 58: outrider.v1.Frame.restored:type_name -> outrider.v1.Restored
-	85,  // 59: outrider.v1.Frame.mapped:type_name -> outrider.v1.Mapped
-	87,  // 60: outrider.v1.Frame.get_state:type_name -> outrider.v1.GetState
-	88,  // 61: outrider.v1.Frame.state_bytes:type_name -> outrider.v1.StateBytes
-	89,  // 62: outrider.v1.Frame.saved:type_name -> outrider.v1.Saved
-	90,  // 63: outrider.v1.Frame.rewind:type_name -> outrider.v1.Rewind
-	91,  // 64: outrider.v1.Frame.rewound:type_name -> outrider.v1.Rewound
-	92,  // 65: outrider.v1.Frame.get_stats:type_name -> outrider.v1.GetStats
-	95,  // 66: outrider.v1.Frame.stats:type_name -> outrider.v1.Stats
-	101, // 67: outrider.v1.Frame.close:type_name -> outrider.v1.Close
-	102, // 68: outrider.v1.Frame.closed:type_name -> outrider.v1.Closed
-	99,  // 69: outrider.v1.Frame.get_metrics:type_name -> outrider.v1.GetMetrics
-	100, // 70: outrider.v1.Frame.metrics:type_name -> outrider.v1.Metrics
-	103, // 71: outrider.v1.Frame.hold:type_name -> outrider.v1.Hold
-	104, // 72: outrider.v1.Frame.hold_granted:type_name -> outrider.v1.HoldGranted
-	105, // 73: outrider.v1.Frame.await_frontier:type_name -> outrider.v1.AwaitFrontier
-	106, // 74: outrider.v1.Frame.release_hold:type_name -> outrider.v1.ReleaseHold
-	107, // 75: outrider.v1.Frame.begin_update:type_name -> outrider.v1.BeginUpdate
-	109, // 76: outrider.v1.Frame.update_state:type_name -> outrider.v1.UpdateState
-	110, // 77: outrider.v1.Frame.get_update:type_name -> outrider.v1.GetUpdate
-	111, // 78: outrider.v1.Frame.record_update:type_name -> outrider.v1.RecordUpdate
-	112, // 79: outrider.v1.Frame.undo_update:type_name -> outrider.v1.UndoUpdate
-	7,   // 80: outrider.v1.Timeline.origin:type_name -> outrider.v1.Term
-	8,   // 81: outrider.v1.Receipt.timeline:type_name -> outrider.v1.Timeline
-	10,  // 82: outrider.v1.Locator.segment:type_name -> outrider.v1.SegmentId
-	14,  // 83: outrider.v1.Run.tls:type_name -> outrider.v1.Tls
-	13,  // 84: outrider.v1.Own.run:type_name -> outrider.v1.Run
-	16,  // 85: outrider.v1.Own.config:type_name -> outrider.v1.Config
-	18,  // 86: outrider.v1.Config.source:type_name -> outrider.v1.Source
-	17,  // 87: outrider.v1.Config.times:type_name -> outrider.v1.Times
-	21,  // 88: outrider.v1.Pulled.groups:type_name -> outrider.v1.Given
-	13,  // 89: outrider.v1.Join.run:type_name -> outrider.v1.Run
-	26,  // 90: outrider.v1.Join.worker:type_name -> outrider.v1.WorkerRole
-	28,  // 91: outrider.v1.Join.trainer:type_name -> outrider.v1.TrainerRole
-	27,  // 92: outrider.v1.Join.engine:type_name -> outrider.v1.EngineRole
-	12,  // 93: outrider.v1.Join.endpoint:type_name -> outrider.v1.Endpoint
-	7,   // 94: outrider.v1.Join.known_term:type_name -> outrider.v1.Term
-	29,  // 95: outrider.v1.Join.inventory:type_name -> outrider.v1.Inventory
-	8,   // 96: outrider.v1.WorkerRole.confirmed_timeline:type_name -> outrider.v1.Timeline
-	8,   // 97: outrider.v1.EngineRole.confirmed_timeline:type_name -> outrider.v1.Timeline
-	82,  // 98: outrider.v1.TrainerRole.log:type_name -> outrider.v1.Entry
-	30,  // 99: outrider.v1.Inventory.held:type_name -> outrider.v1.Held
-	9,   // 100: outrider.v1.Held.receipt:type_name -> outrider.v1.Receipt
-	55,  // 101: outrider.v1.Held.outcome:type_name -> outrider.v1.Outcome
-	7,   // 102: outrider.v1.Joined.term:type_name -> outrider.v1.Term
-	8,   // 103: outrider.v1.Joined.timeline:type_name -> outrider.v1.Timeline
-	12,  // 104: outrider.v1.Joined.table:type_name -> outrider.v1.Endpoint
-	10,  // 105: outrider.v1.Joined.table_segment:type_name -> outrider.v1.SegmentId
-	9,   // 106: outrider.v1.Joined.void:type_name -> outrider.v1.Receipt
-	7,   // 107: outrider.v1.NewTerm.term:type_name -> outrider.v1.Term
-	8,   // 108: outrider.v1.NewTimeline.timeline:type_name -> outrider.v1.Timeline
-	1,   // 109: outrider.v1.End.error:type_name -> outrider.v1.Error
-	10,  // 110: outrider.v1.Fetch.segments:type_name -> outrider.v1.SegmentId
-	10,  // 111: outrider.v1.Fetched.segments:type_name -> outrider.v1.SegmentId
-	8,   // 112: outrider.v1.Receipts.timeline:type_name -> outrider.v1.Timeline
-	41,  // 113: outrider.v1.Grant.receipts:type_name -> outrider.v1.Receipts
-	41,  // 114: outrider.v1.Carried.receipts:type_name -> outrider.v1.Receipts
-	41,  // 115: outrider.v1.Credit.receipts:type_name -> outrider.v1.Receipts
-	9,   // 116: outrider.v1.Cancel.receipts:type_name -> outrider.v1.Receipt
-	52,  // 117: outrider.v1.SampleDone.counts:type_name -> outrider.v1.SampleCount
-	9,   // 118: outrider.v1.SampleCount.receipt:type_name -> outrider.v1.Receipt
-	55,  // 119: outrider.v1.Report.outcomes:type_name -> outrider.v1.Outcome
-	54,  // 120: outrider.v1.Report.successes:type_name -> outrider.v1.Successes
-	41,  // 121: outrider.v1.Successes.receipts:type_name -> outrider.v1.Receipts
-	9,   // 122: outrider.v1.Outcome.receipt:type_name -> outrider.v1.Receipt
-	11,  // 123: outrider.v1.Outcome.locator:type_name -> outrider.v1.Locator
-	56,  // 124: outrider.v1.Outcome.summary:type_name -> outrider.v1.Summary
-	1,   // 125: outrider.v1.Reported.errors:type_name -> outrider.v1.Error
-	8,   // 126: outrider.v1.Confirmed.timeline:type_name -> outrider.v1.Timeline
-	67,  // 127: outrider.v1.Take.alone:type_name -> outrider.v1.Alone
-	11,  // 128: outrider.v1.LeasedGroup.locator:type_name -> outrider.v1.Locator
-	56,  // 129: outrider.v1.LeasedGroup.summary:type_name -> outrider.v1.Summary
-	69,  // 130: outrider.v1.Lease.groups:type_name -> outrider.v1.LeasedGroup
-	12,  // 131: outrider.v1.Lease.endpoints:type_name -> outrider.v1.Endpoint
-	11,  // 132: outrider.v1.Shard.locators:type_name -> outrider.v1.Locator
-	71,  // 133: outrider.v1.Publish.shards:type_name -> outrider.v1.Shard
-	113, // 134: outrider.v1.Publish.roles:type_name -> outrider.v1.Publish.RolesEntry
-	8,   // 135: outrider.v1.Publication.timeline:type_name -> outrider.v1.Timeline
-	7,   // 136: outrider.v1.Publication.term:type_name -> outrider.v1.Term
-	71,  // 137: outrider.v1.Publication.shards:type_name -> outrider.v1.Shard
-	114, // 138: outrider.v1.Publication.roles:type_name -> outrider.v1.Publication.RolesEntry
-	12,  // 139: outrider.v1.Publication.endpoints:type_name -> outrider.v1.Endpoint
-	73,  // 140: outrider.v1.Admit.publication:type_name -> outrider.v1.Publication
-	10,  // 141: outrider.v1.Admitted.segments:type_name -> outrider.v1.SegmentId
-	11,  // 142: outrider.v1.Admitted.locators:type_name -> outrider.v1.Locator
-	74,  // 143: outrider.v1.Commit.admit:type_name -> outrider.v1.Admit
-	82,  // 144: outrider.v1.SetBase.log:type_name -> outrider.v1.Entry
-	82,  // 145: outrider.v1.Append.entry:type_name -> outrider.v1.Entry
-	93,  // 146: outrider.v1.Books.reserved:type_name -> outrider.v1.Count
-	93,  // 147: outrider.v1.Books.acknowledged:type_name -> outrider.v1.Count
-	115, // 148: outrider.v1.Books.discarded:type_name -> outrider.v1.Books.DiscardedEntry
-	93,  // 149: outrider.v1.Books.failed:type_name -> outrider.v1.Count
-	93,  // 150: outrider.v1.Books.live:type_name -> outrider.v1.Count
-	116, // 151: outrider.v1.Books.live_groups:type_name -> outrider.v1.Books.LiveGroupsEntry
-	94,  // 152: outrider.v1.Stats.books:type_name -> outrider.v1.Books
-	8,   // 153: outrider.v1.Stats.timeline:type_name -> outrider.v1.Timeline
-	7,   // 154: outrider.v1.Stats.term:type_name -> outrider.v1.Term
-	98,  // 155: outrider.v1.Stats.members:type_name -> outrider.v1.MemberStats
-	96,  // 156: outrider.v1.Stats.step:type_name -> outrider.v1.StepStats
-	97,  // 157: outrider.v1.StepStats.evictions:type_name -> outrider.v1.Eviction
-	9,   // 158: outrider.v1.Eviction.receipt:type_name -> outrider.v1.Receipt
-	9,   // 159: outrider.v1.Eviction.kept:type_name -> outrider.v1.Receipt
-	95,  // 160: outrider.v1.Closed.stats:type_name -> outrider.v1.Stats
-	108, // 161: outrider.v1.UpdateState.engines:type_name -> outrider.v1.EngineState
-	93,  // 162: outrider.v1.Books.DiscardedEntry.value:type_name -> outrider.v1.Count
-	0,   // 163: outrider.v1.Owner.Session:input_type -> outrider.v1.Frame
-	0,   // 164: outrider.v1.Owner.Session:output_type -> outrider.v1.Frame
-	164, // [164:165] is the sub-list for method output_type
-	163, // [163:164] is the sub-list for method input_type
-	163, // [163:163] is the sub-list for extension type_name
-	163, // [163:163] is the sub-list for extension extendee
-	0,   // [0:163] is the sub-list for field type_name
+	41,  // 18: outrider.v1.Frame.get_status:type_name -> outrider.v1.GetStatus
+	42,  // 19: outrider.v1.Frame.status:type_name -> outrider.v1.Status
+	45,  // 20: outrider.v1.Frame.grant:type_name -> outrider.v1.Grant
+	48,  // 21: outrider.v1.Frame.cancel:type_name -> outrider.v1.Cancel
+	54,  // 22: outrider.v1.Frame.sample_done:type_name -> outrider.v1.SampleDone
+	56,  // 23: outrider.v1.Frame.report:type_name -> outrider.v1.Report
+	60,  // 24: outrider.v1.Frame.reported:type_name -> outrider.v1.Reported
+	61,  // 25: outrider.v1.Frame.confirm:type_name -> outrider.v1.Confirm
+	62,  // 26: outrider.v1.Frame.confirmed:type_name -> outrider.v1.Confirmed
+	63,  // 27: outrider.v1.Frame.drain:type_name -> outrider.v1.Drain
+	64,  // 28: outrider.v1.Frame.release:type_name -> outrider.v1.Release
+	46,  // 29: outrider.v1.Frame.carried:type_name -> outrider.v1.Carried
+	47,  // 30: outrider.v1.Frame.credit:type_name -> outrider.v1.Credit
+	52,  // 31: outrider.v1.Frame.cancel_groups:type_name -> outrider.v1.CancelGroups
+	53,  // 32: outrider.v1.Frame.groups_cancelled:type_name -> outrider.v1.GroupsCancelled
+	51,  // 33: outrider.v1.Frame.set_slots:type_name -> outrider.v1.SetSlots
+	49,  // 34: outrider.v1.Frame.quiet:type_name -> outrider.v1.Quiet
+	50,  // 35: outrider.v1.Frame.quieted:type_name -> outrider.v1.Quieted
+	69,  // 36: outrider.v1.Frame.take:type_name -> outrider.v1.Take
+	71,  // 37: outrider.v1.Frame.cancel_take:type_name -> outrider.v1.CancelTake
+	73,  // 38: outrider.v1.Frame.lease:type_name -> outrider.v1.Lease
+	75,  // 39: outrider.v1.Frame.publish:type_name -> outrider.v1.Publish
+	76,  // 40: outrider.v1.Frame.publication:type_name -> outrider.v1.Publication
+	77,  // 41: outrider.v1.Frame.admit:type_name -> outrider.v1.Admit
+	78,  // 42: outrider.v1.Frame.admitted:type_name -> outrider.v1.Admitted
+	80,  // 43: outrider.v1.Frame.commit:type_name -> outrider.v1.Commit
+	81,  // 44: outrider.v1.Frame.rollback:type_name -> outrider.v1.Rollback
+	82,  // 45: outrider.v1.Frame.lease_status:type_name -> outrider.v1.LeaseStatus
+	83,  // 46: outrider.v1.Frame.settled:type_name -> outrider.v1.Settled
+	84,  // 47: outrider.v1.Frame.discard_groups:type_name -> outrider.v1.DiscardGroups
+	79,  // 48: outrider.v1.Frame.next:type_name -> outrider.v1.Next
+	65,  // 49: outrider.v1.Frame.push:type_name -> outrider.v1.Push
+	66,  // 50: outrider.v1.Frame.pushed:type_name -> outrider.v1.Pushed
+	67,  // 51: outrider.v1.Frame.end_stream:type_name -> outrider.v1.EndStream
+	68,  // 52: outrider.v1.Frame.let_go:type_name -> outrider.v1.LetGo
+	19,  // 53: outrider.v1.Frame.pull:type_name -> outrider.v1.Pull
+	20,  // 54: outrider.v1.Frame.pulled:type_name -> outrider.v1.Pulled
+	22,  // 55: outrider.v1.Frame.give_back:type_name -> outrider.v1.GiveBack
+	23,  // 56: outrider.v1.Frame.gave_back:type_name -> outrider.v1.GaveBack
+	86,  // 57: outrider.v1.Frame.set_base:type_name -> outrider.v1.SetBase
+	87,  // 58: outrider.v1.Frame.append:type_name -> outrider.v1.Append
+	89,  // 59: outrider.v1.Frame.committed:type_name -> outrider.v1.Committed
+	36,  // 60: outrider.v1.Frame.restored:type_name -> outrider.v1.Restored
+	88,  // 61: outrider.v1.Frame.mapped:type_name -> outrider.v1.Mapped
+	90,  // 62: outrider.v1.Frame.get_state:type_name -> outrider.v1.GetState
+	91,  // 63: outrider.v1.Frame.state_bytes:type_name -> outrider.v1.StateBytes
+	92,  // 64: outrider.v1.Frame.saved:type_name -> outrider.v1.Saved
+	93,  // 65: outrider.v1.Frame.rewind:type_name -> outrider.v1.Rewind
+	94,  // 66: outrider.v1.Frame.rewound:type_name -> outrider.v1.Rewound
+	95,  // 67: outrider.v1.Frame.get_stats:type_name -> outrider.v1.GetStats
+	98,  // 68: outrider.v1.Frame.stats:type_name -> outrider.v1.Stats
+	104, // 69: outrider.v1.Frame.close:type_name -> outrider.v1.Close
+	105, // 70: outrider.v1.Frame.closed:type_name -> outrider.v1.Closed
+	102, // 71: outrider.v1.Frame.get_metrics:type_name -> outrider.v1.GetMetrics
+	103, // 72: outrider.v1.Frame.metrics:type_name -> outrider.v1.Metrics
+	106, // 73: outrider.v1.Frame.hold:type_name -> outrider.v1.Hold
+	107, // 74: outrider.v1.Frame.hold_granted:type_name -> outrider.v1.HoldGranted
+	108, // 75: outrider.v1.Frame.await_frontier:type_name -> outrider.v1.AwaitFrontier
+	109, // 76: outrider.v1.Frame.release_hold:type_name -> outrider.v1.ReleaseHold
+	110, // 77: outrider.v1.Frame.begin_update:type_name -> outrider.v1.BeginUpdate
+	112, // 78: outrider.v1.Frame.update_state:type_name -> outrider.v1.UpdateState
+	113, // 79: outrider.v1.Frame.get_update:type_name -> outrider.v1.GetUpdate
+	114, // 80: outrider.v1.Frame.record_update:type_name -> outrider.v1.RecordUpdate
+	115, // 81: outrider.v1.Frame.undo_update:type_name -> outrider.v1.UndoUpdate
+	7,   // 82: outrider.v1.Timeline.origin:type_name -> outrider.v1.Term
+	8,   // 83: outrider.v1.Receipt.timeline:type_name -> outrider.v1.Timeline
+	10,  // 84: outrider.v1.Locator.segment:type_name -> outrider.v1.SegmentId
+	14,  // 85: outrider.v1.Run.tls:type_name -> outrider.v1.Tls
+	13,  // 86: outrider.v1.Own.run:type_name -> outrider.v1.Run
+	16,  // 87: outrider.v1.Own.config:type_name -> outrider.v1.Config
+	18,  // 88: outrider.v1.Config.source:type_name -> outrider.v1.Source
+	17,  // 89: outrider.v1.Config.times:type_name -> outrider.v1.Times
+	21,  // 90: outrider.v1.Pulled.groups:type_name -> outrider.v1.Given
+	13,  // 91: outrider.v1.Join.run:type_name -> outrider.v1.Run
+	26,  // 92: outrider.v1.Join.worker:type_name -> outrider.v1.WorkerRole
+	28,  // 93: outrider.v1.Join.trainer:type_name -> outrider.v1.TrainerRole
+	27,  // 94: outrider.v1.Join.engine:type_name -> outrider.v1.EngineRole
+	12,  // 95: outrider.v1.Join.endpoint:type_name -> outrider.v1.Endpoint
+	7,   // 96: outrider.v1.Join.known_term:type_name -> outrider.v1.Term
+	29,  // 97: outrider.v1.Join.inventory:type_name -> outrider.v1.Inventory
+	8,   // 98: outrider.v1.WorkerRole.confirmed_timeline:type_name -> outrider.v1.Timeline
+	8,   // 99: outrider.v1.EngineRole.confirmed_timeline:type_name -> outrider.v1.Timeline
+	85,  // 100: outrider.v1.TrainerRole.log:type_name -> outrider.v1.Entry
+	30,  // 101: outrider.v1.Inventory.held:type_name -> outrider.v1.Held
+	9,   // 102: outrider.v1.Held.receipt:type_name -> outrider.v1.Receipt
+	58,  // 103: outrider.v1.Held.outcome:type_name -> outrider.v1.Outcome
+	7,   // 104: outrider.v1.Joined.term:type_name -> outrider.v1.Term
+	8,   // 105: outrider.v1.Joined.timeline:type_name -> outrider.v1.Timeline
+	12,  // 106: outrider.v1.Joined.table:type_name -> outrider.v1.Endpoint
+	10,  // 107: outrider.v1.Joined.table_segment:type_name -> outrider.v1.SegmentId
+	9,   // 108: outrider.v1.Joined.void:type_name -> outrider.v1.Receipt
+	7,   // 109: outrider.v1.NewTerm.term:type_name -> outrider.v1.Term
+	8,   // 110: outrider.v1.NewTimeline.timeline:type_name -> outrider.v1.Timeline
+	1,   // 111: outrider.v1.End.error:type_name -> outrider.v1.Error
+	10,  // 112: outrider.v1.Fetch.segments:type_name -> outrider.v1.SegmentId
+	10,  // 113: outrider.v1.Fetched.segments:type_name -> outrider.v1.SegmentId
+	43,  // 114: outrider.v1.Status.runs:type_name -> outrider.v1.RunStatus
+	98,  // 115: outrider.v1.RunStatus.stats:type_name -> outrider.v1.Stats
+	8,   // 116: outrider.v1.Receipts.timeline:type_name -> outrider.v1.Timeline
+	44,  // 117: outrider.v1.Grant.receipts:type_name -> outrider.v1.Receipts
+	44,  // 118: outrider.v1.Carried.receipts:type_name -> outrider.v1.Receipts
+	44,  // 119: outrider.v1.Credit.receipts:type_name -> outrider.v1.Receipts
+	9,   // 120: outrider.v1.Cancel.receipts:type_name -> outrider.v1.Receipt
+	55,  // 121: outrider.v1.SampleDone.counts:type_name -> outrider.v1.SampleCount
+	9,   // 122: outrider.v1.SampleCount.receipt:type_name -> outrider.v1.Receipt
+	58,  // 123: outrider.v1.Report.outcomes:type_name -> outrider.v1.Outcome
+	57,  // 124: outrider.v1.Report.successes:type_name -> outrider.v1.Successes
+	44,  // 125: outrider.v1.Successes.receipts:type_name -> outrider.v1.Receipts
+	9,   // 126: outrider.v1.Outcome.receipt:type_name -> outrider.v1.Receipt
+	11,  // 127: outrider.v1.Outcome.locator:type_name -> outrider.v1.Locator
+	59,  // 128: outrider.v1.Outcome.summary:type_name -> outrider.v1.Summary
+	1,   // 129: outrider.v1.Reported.errors:type_name -> outrider.v1.Error
+	8,   // 130: outrider.v1.Confirmed.timeline:type_name -> outrider.v1.Timeline
+	70,  // 131: outrider.v1.Take.alone:type_name -> outrider.v1.Alone
+	11,  // 132: outrider.v1.LeasedGroup.locator:type_name -> outrider.v1.Locator
+	59,  // 133: outrider.v1.LeasedGroup.summary:type_name -> outrider.v1.Summary
+	72,  // 134: outrider.v1.Lease.groups:type_name -> outrider.v1.LeasedGroup
+	12,  // 135: outrider.v1.Lease.endpoints:type_name -> outrider.v1.Endpoint
+	11,  // 136: outrider.v1.Shard.locators:type_name -> outrider.v1.Locator
+	74,  // 137: outrider.v1.Publish.shards:type_name -> outrider.v1.Shard
+	116, // 138: outrider.v1.Publish.roles:type_name -> outrider.v1.Publish.RolesEntry
+	8,   // 139: outrider.v1.Publication.timeline:type_name -> outrider.v1.Timeline
+	7,   // 140: outrider.v1.Publication.term:type_name -> outrider.v1.Term
+	74,  // 141: outrider.v1.Publication.shards:type_name -> outrider.v1.Shard
+	117, // 142: outrider.v1.Publication.roles:type_name -> outrider.v1.Publication.RolesEntry
+	12,  // 143: outrider.v1.Publication.endpoints:type_name -> outrider.v1.Endpoint
+	76,  // 144: outrider.v1.Admit.publication:type_name -> outrider.v1.Publication
+	10,  // 145: outrider.v1.Admitted.segments:type_name -> outrider.v1.SegmentId
+	11,  // 146: outrider.v1.Admitted.locators:type_name -> outrider.v1.Locator
+	77,  // 147: outrider.v1.Commit.admit:type_name -> outrider.v1.Admit
+	85,  // 148: outrider.v1.SetBase.log:type_name -> outrider.v1.Entry
+	85,  // 149: outrider.v1.Append.entry:type_name -> outrider.v1.Entry
+	96,  // 150: outrider.v1.Books.reserved:type_name -> outrider.v1.Count
+	96,  // 151: outrider.v1.Books.acknowledged:type_name -> outrider.v1.Count
+	118, // 152: outrider.v1.Books.discarded:type_name -> outrider.v1.Books.DiscardedEntry
+	96,  // 153: outrider.v1.Books.failed:type_name -> outrider.v1.Count
+	96,  // 154: outrider.v1.Books.live:type_name -> outrider.v1.Count
+	119, // 155: outrider.v1.Books.live_groups:type_name -> outrider.v1.Books.LiveGroupsEntry
+	97,  // 156: outrider.v1.Stats.books:type_name -> outrider.v1.Books
+	8,   // 157: outrider.v1.Stats.timeline:type_name -> outrider.v1.Timeline
+	7,   // 158: outrider.v1.Stats.term:type_name -> outrider.v1.Term
+	101, // 159: outrider.v1.Stats.members:type_name -> outrider.v1.MemberStats
+	99,  // 160: outrider.v1.Stats.step:type_name -> outrider.v1.StepStats
+	100, // 161: outrider.v1.StepStats.evictions:type_name -> outrider.v1.Eviction
+	9,   // 162: outrider.v1.Eviction.receipt:type_name -> outrider.v1.Receipt
+	9,   // 163: outrider.v1.Eviction.kept:type_name -> outrider.v1.Receipt
+	98,  // 164: outrider.v1.Closed.stats:type_name -> outrider.v1.Stats
+	111, // 165: outrider.v1.UpdateState.engines:type_name -> outrider.v1.EngineState
+	96,  // 166: outrider.v1.Books.DiscardedEntry.value:type_name -> outrider.v1.Count
+	0,   // 167: outrider.v1.Owner.Session:input_type -> outrider.v1.Frame
+	0,   // 168: outrider.v1.Owner.Session:output_type -> outrider.v1.Frame
+	168, // [168:169] is the sub-list for method output_type
+	167, // [167:168] is the sub-list for method input_type
+	167, // [167:167] is the sub-list for extension type_name
+	167, // [167:167] is the sub-list for extension extendee
+	0,   // [0:167] is the sub-list for field type_name
 }
 
 func init() { file_outrider_proto_init() }
@@ -9835,6 +10043,8 @@ func file_outrider_proto_init() {
 		(*Frame_End)(nil),
 		(*Frame_Fetch)(nil),
 		(*Frame_Fetched)(nil),
+		(*Frame_GetStatus)(nil),
+		(*Frame_Status_)(nil),
 		(*Frame_Grant)(nil),
 		(*Frame_Cancel)(nil),
 		(*Frame_SampleDone)(nil),
@@ -9904,7 +10114,7 @@ func file_outrider_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_outrider_proto_rawDesc), len(file_outrider_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   117,
+			NumMessages:   120,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

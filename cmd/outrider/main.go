@@ -54,7 +54,7 @@ func command() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(sidecarCommand(), versionCommand(), scriptCommand(), simulateCommand(), arrowCommand(), nodeCommand())
+	root.AddCommand(sidecarCommand(), versionCommand(), scriptCommand(), simulateCommand(), arrowCommand(), nodeCommand(), statusCommand())
 	root.CompletionOptions.DisableDefaultCmd = true
 	return root
 }
