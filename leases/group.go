@@ -70,12 +70,13 @@ type Group struct {
 	requeues  uint8 // times it went back because it was too stale
 	losses    uint8 // executions in a row that were lost with their worker or to their deadline before this one
 
-	// Arrival, Order, Shelf and Holder are the caller's: places in the orders that it keeps. The ledger never
-	// reads them and clears them when the record ends.
+	// Arrival, Order, Shelf, Holder and Keeper are the caller's: places in the orders that it keeps, and who else has the data. The
+	// ledger never reads them and clears them when the record ends.
 	Arrival uint64
 	Order   Links[Group]
 	Shelf   Links[Group]
 	Holder  Links[Group]
+	Keeper  Session
 }
 
 // Links are the neighbours of an element in a list kept by the caller.

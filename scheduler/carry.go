@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"maps"
 	"slices"
 
 	"outrider/leases"
@@ -32,11 +33,11 @@ func (s *Scheduler) carries(rollout int64) map[int64]bool {
 	return out
 }
 
-// carryOver gives every live group's worker its receipt of the present timeline in place of that of the one before.
+// carryOver gives every live group's worker, and who keeps its data, its receipt of the present timeline in place of that of the one before.
 func (s *Scheduler) carryOver(before leases.Timeline) {
 	known := s.carried
 	s.carried = map[uint64][]leases.Timeline{}
-	told := map[leases.Session][]leases.Receipt{}
+	told, kept := map[leases.Session][]leases.Receipt{}, map[leases.Session]map[leases.Session][]leases.Receipt{}
 	for _, g := range s.ledger.Groups() {
 		if g.State().Leaves() {
 			continue
@@ -47,10 +48,21 @@ func (s *Scheduler) carryOver(before leases.Timeline) {
 		}
 		s.carried[r.Execution] = append(known[r.Execution], before)
 		told[r.Worker] = append(told[r.Worker], r)
+		if k := s.keeper(g); k != nil {
+			if kept[k.session] == nil {
+				kept[k.session] = map[leases.Session][]leases.Receipt{}
+			}
+			kept[k.session][r.Worker] = append(kept[k.session][r.Worker], r)
+		}
 	}
 	for _, m := range s.workers {
 		if receipts := told[m.session]; len(receipts) > 0 {
 			s.emit(Carried{Session: m.session, Receipts: receipts})
+		}
+	}
+	for _, m := range s.order {
+		for _, worker := range slices.Sorted(maps.Keys(kept[m.session])) {
+			s.emit(Carried{Session: m.session, Receipts: kept[m.session][worker]})
 		}
 	}
 }

@@ -98,10 +98,8 @@ func (s *Scheduler) requeue(g *leases.Group) {
 
 // unhold takes a group off the list of its holder.
 func (s *Scheduler) unhold(g *leases.Group) {
-	if m := s.members[g.Worker()]; m != nil {
-		if m.holding.has(g) {
-			m.holding.remove(g)
-		}
+	if m := s.holder(g); m != nil {
+		s.unlist(g)
 		s.checkDrained(m)
 	}
 }

@@ -29,7 +29,8 @@ type (
 		Session    leases.Session
 		Assignment Assignment
 	}
-	// Carried gives a worker other receipts for executions that it runs or holds: the same but for the timeline. What it
+	// Carried gives a worker, or who keeps its data, other receipts for executions that it runs or holds: the same but for the timeline, and all
+	// of one worker. What it
 	// reports by the old ones until it has heard of these counts as well.
 	Carried struct {
 		Session  leases.Session
@@ -42,12 +43,16 @@ type (
 		Receipt leases.Receipt
 	}
 	// Release says that the data of one terminal receipt is not needed any more, and that its holder can forget
-	// the receipt. It comes once for every handle that a report or an inventory brought, also when the holder is gone.
+	// the receipt; so can whoever keeps it for the holder. It comes once for every handle that a report or an inventory brought, also
+	// when the holder is gone.
 	Release struct {
 		Holder  leases.Session
 		Receipt leases.Receipt
 		Handle  leases.Handle
 	}
+	// KeepBy tells a worker which member is to have the data of what it finishes, and of what it has finished, as well: one of another
+	// process of its host. That one says by Kept what it has. 0: there is none.
+	KeepBy struct{ Session, Keeper leases.Session }
 	// LetGo says that pushed prompts have settled in a saved state: their producers need not keep them.
 	LetGo struct{ IDs []leases.PushID }
 	// Append gives a log entry to trainers; each answers by Scheduler.Appended.
@@ -104,7 +109,7 @@ type (
 		Session leases.Session
 		Err     error
 	}
-	// Drained says that a draining worker has nothing left to run or to hold: it can leave and nothing is requeued.
+	// Drained says that a draining worker has nothing left to run, or to hold that nobody keeps: it can leave and nothing is requeued.
 	Drained struct{ Session leases.Session }
 	// Log is one event that a person would ask about.
 	Log struct {
@@ -132,6 +137,7 @@ func (Grant) effect()       {}
 func (Carried) effect()     {}
 func (Cancel) effect()      {}
 func (Release) effect()     {}
+func (KeepBy) effect()      {}
 func (LetGo) effect()       {}
 func (Append) effect()      {}
 func (SetBase) effect()     {}

@@ -14,6 +14,9 @@ type Member struct {
 	// Memory is how many bytes the member's processes may use by the limits of its node or container; 0 when nobody says. Half of it
 	// is the byte bound of a host that is given none.
 	Memory int64
+	// Process names the process that the member lives in: its members are lost together, and their data is kept in another one.
+	// Empty: it keeps nothing, and nobody keeps what it made.
+	Process string
 	// Name and Pid are for messages only: the actor, and its process; 0 when nobody says.
 	Name string
 	Pid  int64

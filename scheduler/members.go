@@ -14,6 +14,7 @@ type member struct {
 	name    string
 	pid     int64
 	host    *host
+	process string
 	worker  *WorkerRole
 	trainer *TrainerRole
 	uses    *pool // of a worker whose weights live elsewhere
@@ -23,6 +24,7 @@ type member struct {
 	charged  int64 // samples of its executions that are not proven over
 	stuck    int64 // those of them that it did not end when it was told to
 	holding  list[leases.Group]
+	keeper   *member // has been told to it as the one that keeps what it finishes; nil: nobody is there
 	draining bool
 	drained  bool          // said so
 	since    time.Duration // when it attached
@@ -79,9 +81,12 @@ type host struct {
 	credits   []*credit // by arrival
 }
 
-func (h *host) wrote(n int64) {
-	h.written += n
-	h.largest = max(h.largest, n)
+// wroteFor counts the data of an outcome, if it has any.
+func (h *host) wroteFor(o *leases.Outcome) {
+	if o.Handle != 0 {
+		h.written += o.Bytes
+		h.largest = max(h.largest, o.Bytes)
+	}
 }
 
 // BytesReleased says that n bytes of data were freed on a host: once for each handle, when its Release has come.
@@ -134,6 +139,10 @@ func (s *Scheduler) Attach(in Member) (Welcome, error) {
 	s.log(Info, "attached", "session", m.session, "name", m.name, "host", m.host.name, "worker", in.Worker != nil, "trainer", in.Trainer != nil)
 	w := s.welcome()
 	w.Void = void
+	if in.Worker != nil {
+		m.keeper = nil // it may not have heard
+	}
+	s.chooseKeepers(m.host)
 	s.pump()
 	return w, nil
 }
@@ -197,7 +206,7 @@ func (s *Scheduler) join(in Member) *member {
 	if in.Memory > 0 && (m.host.memory == 0 || in.Memory < m.host.memory) {
 		m.host.memory = in.Memory
 	}
-	m.name, m.pid = in.Name, in.Pid
+	m.name, m.pid, m.process = in.Name, in.Pid, in.Process
 	return m
 }
 
@@ -248,13 +257,12 @@ func (s *Scheduler) leave(m *member, reason string) {
 	same := func(o *member) bool { return o == m }
 	s.order = slices.DeleteFunc(s.order, same)
 	s.workers = slices.DeleteFunc(s.workers, same)
-	if m.worker != nil {
-		s.loseWork(m)
-	}
+	s.loseWork(m)
 	s.unpool(m)
 	if m.worker != nil || m.serves != nil {
 		s.relimit()
 	}
+	s.chooseKeepers(m.host)
 	if m.trainer != nil {
 		s.cohort.remove(m)
 	}

@@ -226,7 +226,7 @@ func (s *Scheduler) terminal(r leases.Receipt, o leases.Outcome) error {
 	if e != nil {
 		s.end(e)
 		defer s.checkDrained(e.m) // not before the group that it may hold from here on is counted
-		s.wrote(r.Worker, o)
+		e.m.host.wroteFor(&o)
 	} else {
 		s.wrote(r.Worker, o) // until the Release that follows
 	}
@@ -243,7 +243,7 @@ func (s *Scheduler) terminal(r leases.Receipt, o leases.Outcome) error {
 		fin.Group.Arrival = s.arrival
 		s.waiting.push(fin.Group)
 		s.stats.SampledTokens.add(fin.Group.Tokens())
-		e.m.holding.push(fin.Group)
+		s.holdFor(e.m, fin.Group)
 	case leases.Requeued:
 		s.stats.Requeued++
 		if e != nil && e.overdue && o.Kind == leases.Retry {
@@ -320,8 +320,8 @@ func (s *Scheduler) release(r leases.Receipt, h leases.Handle) {
 
 // wrote counts an outcome's data on its worker's host, until BytesReleased.
 func (s *Scheduler) wrote(worker leases.Session, o leases.Outcome) {
-	if m := s.members[worker]; m != nil && o.Handle != 0 {
-		m.host.wrote(o.Bytes)
+	if m := s.members[worker]; m != nil {
+		m.host.wroteFor(&o)
 	}
 }
 

@@ -39,7 +39,9 @@ type Stats struct {
 	// Orphans counts samples that lost workers ran on engines elsewhere, which may run them still.
 	Orphans int64
 	// Interrupted counts executions lost with their worker or to their deadline, over this life of the owner.
-	Interrupted                                                                             int64
+	Interrupted int64
+	// Kept counts finished groups that a second process came to hold, Rescued those of them whose worker was lost before they had settled.
+	Kept, Rescued                                                                           int64
 	StaleOutcomes, Requeued, Evicted, StaleSettled, Rewinds, Overdrawn, Dispatched, Adopted int64
 	// Staleness of consumed groups over this life: sum, count and maximum, in versions.
 	StalenessSum, StalenessCount, StalenessMax int64

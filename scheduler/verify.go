@@ -61,10 +61,12 @@ func (s *Scheduler) Verify() error {
 			return fmt.Errorf("scheduler: host %s has promised %d bytes, recounted %d", h.name, h.promised, promised[h])
 		}
 	}
-	for _, m := range s.workers {
-		if err := m.verifyHolding(); err != nil {
+	for _, m := range s.order {
+		if err := s.verifyHolding(m); err != nil {
 			return err
 		}
+	}
+	for _, m := range s.workers {
 		if m.stuck != stuck[m] {
 			return fmt.Errorf("scheduler: worker %s has %d samples stuck, recounted %d", m.session, m.stuck, stuck[m])
 		}
@@ -84,9 +86,9 @@ func (s *Scheduler) Verify() error {
 	return s.verifyBounds(dispatched)
 }
 
-func (m *member) verifyHolding() error {
+func (s *Scheduler) verifyHolding(m *member) error {
 	for g := range m.holding.all() {
-		if g.Worker() != m.session {
+		if s.holder(g) != m {
 			return fmt.Errorf("scheduler: group %d (%s, of %s) is in the list of what %s holds", g.ID(), g.State(), g.Worker(), m.session)
 		}
 	}

@@ -65,44 +65,64 @@ func (s *Scheduler) reconcile(m *member, inventory []Held) (void []leases.Receip
 	return void
 }
 
-// holdAgain finds what a worker that was given up still holds: data of leases that every rank had admitted by then.
+// holdAgain finds what a worker that was given up still holds: what was kept for it, and data of leases that every rank had
+// admitted by then.
 func (s *Scheduler) holdAgain(m *member, inventory []Held) {
+	for _, k := range s.order {
+		for g := range k.holding.all() {
+			if k != m && g.Worker() == m.session {
+				k.holding.remove(g)
+				m.holding.push(g)
+			}
+		}
+	}
 	for _, h := range inventory {
-		if g, err := s.ledger.Lookup(h.Receipt); err == nil && g.State() > leases.Executing && g.Worker() == m.session {
+		if g, err := s.ledger.Lookup(h.Receipt); err == nil && g.State() > leases.Executing && g.Worker() == m.session && !m.holding.has(g) {
 			m.holding.push(g)
 		}
 	}
 }
 
-// adopt takes over one execution of a former life, or charges a void one that still runs to its worker.
+// adopt takes over one execution of a former life from its worker, or charges a void one that still runs to it.
 func (s *Scheduler) adopt(m *member, h Held) *running {
-	var g *leases.Group
-	err := fmt.Errorf("%w: an unowned run adopts nothing", leases.ErrStale)
-	if !s.cfg.Unowned && h.Receipt.Worker == m.session && s.closing == nil {
-		g, err = s.ledger.Adopt(h.Receipt, h.Version, s.newest(m, h))
-	}
-	if err == nil {
-		s.stats.Adopted++
-		delete(s.rests.due, g.ID())
-		delete(s.lastChance, g.ID())
-		r := s.ledger.Receipt(g)
-		if r != h.Receipt {
-			s.emit(Carried{Session: m.session, Receipts: []leases.Receipt{r}})
-			s.carried[r.Execution] = append(s.carried[r.Execution], h.Receipt.Timeline)
+	err := fmt.Errorf("%w: it is another worker's", leases.ErrStale)
+	if h.Receipt.Worker == m.session {
+		var e *running
+		if e, err = s.takeOver(m, h); err == nil {
+			return e
 		}
-		e := s.begin(m, g, r)
-		e.adopted = true
-		return e
 	}
 	s.log(Info, "inventory void", "group", h.Receipt.Group, "worker", m.session, "why", err)
 	if h.Outcome != nil {
-		s.wrote(m.session, *h.Outcome)
+		m.host.wroteFor(h.Outcome)
 		s.release(h.Receipt, h.Outcome.Handle)
 	} else if s.running.find(h.Receipt) == nil {
 		e := s.begin(m, nil, h.Receipt)
 		s.sampleDone(e, min(max(h.Done, 0), s.cfg.GroupSize))
 	}
 	return nil
+}
+
+// takeOver begins an execution of a former life again, for the member that brings it, when its group is still to be had.
+func (s *Scheduler) takeOver(m *member, h Held) (*running, error) {
+	if s.cfg.Unowned || s.closing != nil {
+		return nil, fmt.Errorf("%w: a run that closes, or owns nothing, adopts nothing", leases.ErrStale)
+	}
+	g, err := s.ledger.Adopt(h.Receipt, h.Version, s.newest(m, h))
+	if err != nil {
+		return nil, err
+	}
+	s.stats.Adopted++
+	delete(s.rests.due, g.ID())
+	delete(s.lastChance, g.ID())
+	r := s.ledger.Receipt(g)
+	if r != h.Receipt {
+		s.emit(Carried{Session: m.session, Receipts: []leases.Receipt{r}})
+		s.carried[r.Execution] = append(s.carried[r.Execution], h.Receipt.Timeline)
+	}
+	e := s.begin(m, g, r)
+	e.adopted = true
+	return e, nil
 }
 
 // newest is the newest version that an execution of a former life may have used; one that runs on an engine that may
@@ -184,13 +204,14 @@ func (s *Scheduler) Drain(session leases.Session) error {
 		return fmt.Errorf("%w: session %s is no attached worker", leases.ErrUnknown, session)
 	}
 	m.draining = true
-	s.serveCredits() // what it waits to write is all that keeps it
+	s.chooseKeepers(m.host) // nobody hands it what is to last
+	s.serveCredits()        // what it waits to write is all that keeps it
 	s.checkDrained(m)
 	return nil
 }
 
 func (s *Scheduler) checkDrained(m *member) {
-	if m.draining && !m.drained && m.charged == m.stuck && m.holding.n == 0 && !s.runs(m) && s.members[m.session] == m {
+	if m.draining && !m.drained && m.charged == m.stuck && s.allKept(m) && !s.runs(m) && s.members[m.session] == m {
 		m.drained = true
 		s.emit(Drained{Session: m.session})
 	}
@@ -205,7 +226,7 @@ func (s *Scheduler) runs(m *member) bool {
 	return false
 }
 
-// loseWork replays what a lost worker ran or held alone.
+// loseWork replays what a lost member ran or held alone.
 func (s *Scheduler) loseWork(m *member) {
 	for _, h := range m.inventory {
 		if h.Outcome != nil {
@@ -240,6 +261,12 @@ func (s *Scheduler) loseWork(m *member) {
 		m.holding.remove(g)
 	}
 	for _, g := range held {
+		if k := s.keeper(g); k != nil {
+			k.holding.push(g)
+			s.stats.Rescued++
+			s.log(Info, "outlives its worker", "group", g.ID(), "worker", m.session, "keeper", k.session)
+			continue
+		}
 		switch g.State() {
 		case leases.Terminal, leases.Completed:
 			s.takeOut(g)

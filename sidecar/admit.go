@@ -131,41 +131,44 @@ func (p *Process) fetchShard(access bridge.Access, publication *wire.Publication
 	for _, endpoint := range publication.GetEndpoints() {
 		endpoints[endpoint.GetSession()] = endpoint
 	}
-	wanted := map[uint64][]*wire.SegmentId{}
+	// What has the same holder and keeper is fetched together.
+	type place struct{ holder, keeper uint64 }
+	wanted := map[place][]*wire.SegmentId{}
 	seen := map[segmentKey]bool{}
-	var holders []uint64
+	var all []place
 	for _, locator := range shard.GetLocators() {
 		id := locator.GetSegment()
 		key := segmentKey{id.GetHolder(), id.GetNumber()}
 		if !seen[key] {
 			seen[key] = true
-			if wanted[key.holder] == nil {
-				holders = append(holders, key.holder)
+			at := place{key.holder, locator.GetKeeper()}
+			if wanted[at] == nil {
+				all = append(all, at)
 			}
-			wanted[key.holder] = append(wanted[key.holder], id)
+			wanted[at] = append(wanted[at], id)
 		}
 	}
-	for _, holder := range holders {
-		if endpoints[holder] == nil {
+	for _, at := range all {
+		if endpoints[at.holder] == nil && endpoints[at.keeper] == nil {
 			return nil, nil, bridge.NewError(bridge.Revoked, fmt.Sprintf(
-				"outrider: session %016x, which held data of rollout %d, is gone; take the rollout again", holder, publication.GetRollout()))
+				"outrider: session %016x, which held data of rollout %d, is gone; take the rollout again", at.holder, publication.GetRollout()))
 		}
 	}
-	got, failed := make([][]int, len(holders)), make([]error, len(holders))
-	places := make(chan struct{}, holdersAtOnce)
-	var all sync.WaitGroup
-	for i, holder := range holders {
-		places <- struct{}{}
-		all.Add(1)
+	got, failed := make([][]int, len(all)), make([]error, len(all))
+	turns := make(chan struct{}, holdersAtOnce)
+	var done sync.WaitGroup
+	for i, at := range all {
+		turns <- struct{}{}
+		done.Add(1)
 		go func() {
-			defer all.Done()
-			defer func() { <-places }()
-			if got[i], failed[i] = p.fetch(access, endpoints[holder], wanted[holder], publication.GetRollout()); failed[i] == nil {
+			defer done.Done()
+			defer func() { <-turns }()
+			if got[i], failed[i] = p.fetchEither(access, endpoints[at.holder], endpoints[at.keeper], wanted[at], publication.GetRollout()); failed[i] == nil {
 				failed[i] = checkSegments(got[i])
 			}
 		}()
 	}
-	all.Wait()
+	done.Wait()
 	fds := slices.Concat(got...)
 	for _, err := range failed {
 		if err != nil {
@@ -174,8 +177,8 @@ func (p *Process) fetchShard(access bridge.Access, publication *wire.Publication
 		}
 	}
 	var ids []*wire.SegmentId
-	for _, holder := range holders {
-		ids = append(ids, wanted[holder]...)
+	for _, at := range all {
+		ids = append(ids, wanted[at]...)
 	}
 	return ids, fds, nil
 }

@@ -62,9 +62,11 @@ func (p *Process) dispatch(frame *wire.Frame) {
 			return
 		}
 		p.withMember(frame, func(m *member) {
-			m.leave()
-			delete(p.members, m.id)
-			p.answer(frame, nil, nil)
+			m.beforeLeaving(func() {
+				m.leave()
+				delete(p.members, m.id)
+				p.answer(frame, nil, nil)
+			})
 		})
 	case *wire.Frame_Admit:
 		p.withMember(frame, func(m *member) { m.admit(frame, body.Admit) })

@@ -14,20 +14,22 @@ import (
 // batches gathers what goes to one session in one round, so that many groups cost one frame.
 type batches struct {
 	order    []leases.Session
-	grants   map[leases.Session][]*wire.Grant // one for each timeline
-	releases map[leases.Session]*wire.Release
+	grants   map[leases.Session][]*wire.Grant   // one for each timeline
+	releases map[leases.Session][]*wire.Release // one for each worker
 }
 
 // carryOut carries the scheduler's effects out, in order. Grants and releases of one round are sent together after the rest: nothing
 // in a round depends on them having arrived.
 func (o *owner) carryOut(effects []scheduler.Effect) {
-	round := batches{grants: map[leases.Session][]*wire.Grant{}, releases: map[leases.Session]*wire.Release{}}
+	round := batches{grants: map[leases.Session][]*wire.Grant{}, releases: map[leases.Session][]*wire.Release{}}
 	for _, effect := range effects {
 		switch e := effect.(type) {
 		case scheduler.Grant:
 			round.grant(e)
 		case scheduler.Release:
 			o.release(&round, e)
+		case scheduler.KeepBy:
+			o.keepBy(e)
 		case scheduler.Carried:
 			o.push(e.Session, carried(e.Receipts))
 		case scheduler.Cancel:
@@ -79,7 +81,7 @@ func (o *owner) carryOut(effects []scheduler.Effect) {
 		for _, grant := range round.grants[session] {
 			o.push(session, &wire.Frame{Body: &wire.Frame_Grant{Grant: grant}})
 		}
-		if release := round.releases[session]; release != nil {
+		for _, release := range round.releases[session] {
 			o.push(session, &wire.Frame{Body: &wire.Frame_Release{Release: release}})
 		}
 	}
@@ -97,7 +99,7 @@ func carried(receipts []leases.Receipt) *wire.Frame {
 }
 
 func (b *batches) see(session leases.Session) {
-	if len(b.grants[session]) == 0 && b.releases[session] == nil {
+	if len(b.grants[session]) == 0 && len(b.releases[session]) == 0 {
 		b.order = append(b.order, session)
 	}
 }
@@ -131,19 +133,25 @@ func (b *batches) grant(e scheduler.Grant) {
 
 func (o *owner) release(b *batches, e scheduler.Release) {
 	if data := o.data[e.Handle]; data != nil {
-		delete(o.data, e.Handle)
-		delete(o.executions, data.execution)
-		key := keyOf(data.locator)
-		if o.bySegment[key] = slices.DeleteFunc(o.bySegment[key], func(h leases.Handle) bool { return h == e.Handle }); len(o.bySegment[key]) == 0 {
-			delete(o.bySegment, key)
-		}
+		o.forget(e.Handle, data)
 		o.scheduler.BytesReleased(data.host, data.summary.GetBytes())
+		for _, keeper := range data.keepers {
+			b.release(keeper, uint64(e.Receipt.Worker), e.Receipt.Execution)
+		}
 	}
-	b.see(e.Holder)
-	if b.releases[e.Holder] == nil {
-		b.releases[e.Holder] = &wire.Release{}
+	b.release(e.Holder, 0, e.Receipt.Execution)
+}
+
+// release tells a session to let go of what it made, or with a worker of what it keeps for that.
+func (b *batches) release(session leases.Session, worker, execution uint64) {
+	b.see(session)
+	at := slices.IndexFunc(b.releases[session], func(r *wire.Release) bool { return r.GetWorker() == worker })
+	if at < 0 {
+		at = len(b.releases[session])
+		b.releases[session] = append(b.releases[session], &wire.Release{Worker: worker})
 	}
-	b.releases[e.Holder].Executions = append(b.releases[e.Holder].Executions, e.Receipt.Execution)
+	release := b.releases[session][at]
+	release.Executions = append(release.Executions, execution)
 }
 
 func (o *owner) push(session leases.Session, frame *wire.Frame) {

@@ -11,9 +11,13 @@ import (
 // fetchBatch is how many descriptors one answer carries, well below the kernel's 253.
 const fetchBatch = 64
 
-// serveNeighbours answers other processes of this host until the listener closes: fetches of sidecars, and whoever looks at a run.
+// serveNeighbours answers other processes of this host until the listener closes: sidecars that fetch or have something kept, and whoever looks at a run.
 func (p *Process) serveNeighbours() {
-	serveAll(p.listener, func(question *wire.Frame) (*wire.Frame, []int, error) {
+	serveAll(p.listener, func(question *wire.Frame, fds []int) (*wire.Frame, []int, error) {
+		if keep := question.GetKeep(); keep != nil {
+			return &wire.Frame{Body: &wire.Frame_Done{Done: &wire.Done{}}}, nil, p.keepSegments(keep, fds)
+		}
+		bridge.CloseDescriptors(fds)
 		if look := question.GetGetStatus(); look != nil {
 			status, err := p.status(look.GetRun())
 			return &wire.Frame{Body: &wire.Frame_Status_{Status_: status}}, nil, err
@@ -32,36 +36,53 @@ func giveFetched(question *wire.Frame, give func(*wire.Fetch) ([]int, error)) (*
 	return &wire.Frame{Body: &wire.Frame_Fetched{Fetched: &wire.Fetched{Segments: fetch.GetSegments()}}}, fds, err
 }
 
-// serveAll answers questions, each with a frame and descriptors that it then closes, or with an error, until the listener closes.
-func serveAll(listener *bridge.Listener, give func(*wire.Frame) (*wire.Frame, []int, error)) {
+// answerer answers a question, whose descriptors it owns, with a frame and descriptors that the caller closes, or with an error.
+type answerer func(question *wire.Frame, fds []int) (*wire.Frame, []int, error)
+
+// serveAll answers questions until the listener closes.
+func serveAll(listener *bridge.Listener, answer answerer) {
 	for {
 		conn, err := listener.Accept()
 		if err != nil {
 			return
 		}
-		go serveNeighbour(conn, give)
+		go serveNeighbour(conn, answer)
 	}
 }
 
-func serveNeighbour(conn *bridge.Conn, give func(*wire.Frame) (*wire.Frame, []int, error)) {
+func serveNeighbour(conn *bridge.Conn, answer answerer) {
 	defer conn.Close()
 	for {
 		question, fds, err := conn.Receive()
-		bridge.CloseDescriptors(fds)
 		if err != nil {
+			bridge.CloseDescriptors(fds)
 			return
 		}
-		answer, out, err := give(question)
+		frame, out, err := answer(question, fds)
 		if err != nil {
-			answer = &wire.Frame{Error: bridge.ToWire(err)}
+			frame = &wire.Frame{Error: bridge.ToWire(err)}
 		}
-		answer.Id, answer.Answer = question.GetId(), true
-		err = conn.Send(answer, out...)
+		frame.Id, frame.Answer = question.GetId(), true
+		err = conn.Send(frame, out...)
 		bridge.CloseDescriptors(out)
 		if err != nil {
 			return
 		}
 	}
+}
+
+// fetchEither gets segments from their holder, or else from their keeper, if there is one.
+func (p *Process) fetchEither(access bridge.Access, holder, keeper *wire.Endpoint, ids []*wire.SegmentId, rollout int64) ([]int, error) {
+	if holder == nil {
+		return p.fetch(access, keeper, ids, rollout)
+	}
+	fds, err := p.fetch(access, holder, ids, rollout)
+	if err != nil && keeper != nil {
+		if fds, err := p.fetch(access, keeper, ids, rollout); err == nil {
+			return fds, nil
+		}
+	}
+	return fds, err
 }
 
 // fetch gets descriptors of segments that a rollout needs from their holder, in the order of ids; the caller closes them. A holder that seems to be on

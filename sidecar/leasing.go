@@ -37,28 +37,31 @@ func (o *owner) take(a *attached, take *wire.Take, reply reply) {
 
 // leased says where the data of a lease is.
 func (o *owner) leased(lease scheduler.Lease) (*wire.Frame, error) {
-	out := o.leaseOf(lease)
+	out, at := leaseOf(lease), places{}
 	for _, group := range lease.Groups {
 		data := o.data[group.Handle]
 		out.Groups = append(out.Groups, &wire.LeasedGroup{
-			Group: group.Receipt.Group, Attempt: group.Receipt.Attempt, Row: o.source.Row(group.Receipt.Group), Locator: data.locator, Summary: data.summary, Staleness: lease.Announced - group.MinVersion,
+			Group: group.Receipt.Group, Attempt: group.Receipt.Attempt, Row: o.source.Row(group.Receipt.Group), Locator: o.where(&at, data, data.locator), Summary: data.summary, Staleness: lease.Announced - group.MinVersion,
 		})
 	}
+	out.Endpoints = at.endpoints
 	return &wire.Frame{Body: &wire.Frame_Lease{Lease: out}}, nil
 }
 
 // leasedAlone publishes a lease to one rank and says what that needs to fetch the rows; it knows what it publishes, so
 // the ledger's own digest names the publication.
 func (o *owner) leasedAlone(alone *wire.Alone, lease scheduler.Lease) (*wire.Frame, error) {
-	out := o.leaseOf(lease)
+	out, at := leaseOf(lease), places{}
 	out.Groups = make([]*wire.LeasedGroup, len(lease.Groups))
 	groups := make([]wire.LeasedGroup, len(lease.Groups)) // one allocation for all
 	shard := make([]scheduler.RowRange, len(lease.Groups))
 	for i, group := range lease.Groups {
 		shard[i] = scheduler.RowRange{Group: group.Receipt.Group, Handle: group.Handle, Rows: group.Samples}
 		out.Groups[i] = &groups[i]
-		groups[i].Group, groups[i].Attempt, groups[i].Locator = group.Receipt.Group, group.Receipt.Attempt, o.data[group.Handle].locator
+		data := o.data[group.Handle]
+		groups[i].Group, groups[i].Attempt, groups[i].Locator = group.Receipt.Group, group.Receipt.Attempt, o.where(&at, data, data.locator)
 	}
+	out.Endpoints = at.endpoints
 	published, err := o.scheduler.Publish(lease.Admission, scheduler.PublishRequest{
 		Shards: [][]scheduler.RowRange{shard}, Roles: []scheduler.RoleSize{{Role: alone.GetRole(), WorldSize: 1}}, Generation: int64(alone.GetGeneration()),
 	})
@@ -73,26 +76,14 @@ func (o *owner) leasedAlone(alone *wire.Alone, lease scheduler.Lease) (*wire.Fra
 }
 
 // leaseOf is a lease on the wire, without its groups.
-func (o *owner) leaseOf(lease scheduler.Lease) *wire.Lease {
-	return &wire.Lease{Admission: lease.Admission, Rollout: lease.Rollout, Short: lease.Short, Endpoints: o.endpoints(lease.Groups)}
-}
-
-func (o *owner) endpoints(groups []scheduler.LeasedGroup) []*wire.Endpoint {
-	var all []*wire.Endpoint
-	seen := map[leases.Session]bool{}
-	for _, group := range groups {
-		if a := o.attached[group.Holder]; a != nil && !seen[group.Holder] {
-			seen[group.Holder] = true
-			all = append(all, a.join.GetEndpoint())
-		}
-	}
-	return all
+func leaseOf(lease scheduler.Lease) *wire.Lease {
+	return &wire.Lease{Admission: lease.Admission, Rollout: lease.Rollout, Short: lease.Short}
 }
 
 func (o *owner) publish(publish *wire.Publish) (*wire.Frame, error) {
 	request := scheduler.PublishRequest{Generation: int64(publish.GetGeneration())}
 	out := &wire.Publication{Admission: publish.GetAdmission(), Shards: publish.GetShards(), Roles: publish.GetRoles(), Generation: publish.GetGeneration()}
-	holders := map[uint64]bool{}
+	var at places
 	content := sha256.New()
 	for i, shard := range publish.GetShards() {
 		ranges := make([]scheduler.RowRange, 0, len(shard.GetLocators()))
@@ -108,12 +99,7 @@ func (o *owner) publish(publish *wire.Publish) (*wire.Frame, error) {
 				return nil, fmt.Errorf("%w: shard %d of admission %d names rows that nobody holds (group %d); give the locators of its lease", leases.ErrRefused, i, publish.GetAdmission(), shard.GetGroups()[j])
 			}
 			ranges = append(ranges, scheduler.RowRange{Group: shard.GetGroups()[j], Handle: handle, FirstRow: int32(first), Rows: int32(locator.GetRows())})
-			if holder := locator.GetSegment().GetHolder(); !holders[holder] {
-				holders[holder] = true
-				if a := o.attached[leases.Session(holder)]; a != nil {
-					out.Endpoints = append(out.Endpoints, a.join.GetEndpoint())
-				}
-			}
+			shard.Locators[j] = o.where(&at, o.data[handle], locator)
 		}
 		request.Shards = append(request.Shards, ranges)
 		data, err := proto.MarshalOptions{Deterministic: true}.Marshal(shard)
@@ -122,6 +108,7 @@ func (o *owner) publish(publish *wire.Publish) (*wire.Frame, error) {
 		}
 		content.Write(data)
 	}
+	out.Endpoints = at.endpoints
 	content.Sum(request.Content[:0])
 	for role, size := range publish.GetRoles() {
 		request.Roles = append(request.Roles, scheduler.RoleSize{Role: role, WorldSize: int(size)})

@@ -51,6 +51,8 @@ type member struct {
 	producer *producer                // of a stream; nil until the first push
 	repeated map[uint64]leases.PushID // pushes that were asked again of this life of the owner, by question
 
+	keeps map[executionKey]*kept // for workers of other processes of this host
+
 	work    *work         // workers
 	trainer *rankLog      // trainers
 	held    time.Duration // of trainers: what was mapped for longer counts as held
@@ -88,7 +90,7 @@ func (p *Process) join(frame *wire.Frame, join *wire.Join) {
 	}
 	join.GetRun().Tls = nil // a key stays on its host
 	p.lastMid++
-	m := &member{p: p, access: access, id: p.lastMid, session: binary.LittleEndian.Uint64(random[:]) | 1, join: join, joining: frame, questions: map[uint64]*question{}, committing: map[uint64]func(){}, term: &wire.Term{}}
+	m := &member{p: p, access: access, id: p.lastMid, session: binary.LittleEndian.Uint64(random[:]) | 1, join: join, joining: frame, questions: map[uint64]*question{}, keeps: map[executionKey]*kept{}, committing: map[uint64]func(){}, term: &wire.Term{}}
 	m.stopped, m.stop = context.WithCancel(context.Background())
 	m.retry = backoff.NewExponentialBackOff(backoff.WithInitialInterval(50*time.Millisecond), backoff.WithMaxInterval(2*time.Second), backoff.WithMaxElapsedTime(0))
 	join.Session, join.Pid = m.session, int64(p.config.Parent)
@@ -195,6 +197,7 @@ func (m *member) connected(owner *bridge.Owner, joined *wire.Joined, err error) 
 	if m.work != nil && m.work.draining {
 		m.drain(nil)
 	}
+	m.sayKeptAgain()
 	go func() {
 		for {
 			frame, err := owner.Recv()
@@ -303,6 +306,12 @@ func (m *member) finish(err error) {
 		q.answer(&wire.Frame{Id: id, Answer: true, Error: bridge.ToWire(err)})
 	}
 	m.p.segments.releaseAll(m.session)
+	for key := range m.keeps {
+		m.unkeep(key)
+	}
+	if m.work != nil {
+		m.handOverSoon() // there is nothing to wait for
+	}
 	if m.trainer != nil {
 		go m.p.shares.committed(forever - 1)
 	}
@@ -371,6 +380,10 @@ func (m *member) fromOwner(l *link, frame *wire.Frame) {
 		m.granted(body.Grant)
 	case *wire.Frame_Carried:
 		m.carried(body.Carried)
+	case *wire.Frame_Keeper:
+		if m.work != nil {
+			m.keepBy(body.Keeper.GetEndpoint())
+		}
 	case *wire.Frame_LetGo:
 		m.letGo(body.LetGo.GetGone())
 	case *wire.Frame_Cancel:

@@ -69,6 +69,8 @@ type groupData struct {
 	locator   *wire.Locator
 	summary   *wire.Summary
 	host      string
+	keepers   []leases.Session // that have it as well
+	claimed   bool             // by a report, an inventory, or a keeper's word that the scheduler took
 }
 
 // own makes this process the owner of a run.
@@ -252,8 +254,8 @@ func (o *owner) attach(a *attached, id uint64) {
 // member translates a Join, with what a worker still holds.
 func (o *owner) member(join *wire.Join) scheduler.Member {
 	m := scheduler.Member{
-		Session: leases.Session(join.GetSession()), Host: join.GetEndpoint().GetHost(), Name: join.GetName(), Pid: join.GetPid(), Memory: int64(join.GetEndpoint().GetMemory()),
-		KnownTerm: toTerm(join.GetKnownTerm()), LookedUp: join.GetLookedUp(),
+		Session: leases.Session(join.GetSession()), Host: join.GetEndpoint().GetHost(), Process: join.GetEndpoint().GetSocket(), Name: join.GetName(), Pid: join.GetPid(),
+		Memory: int64(join.GetEndpoint().GetMemory()), KnownTerm: toTerm(join.GetKnownTerm()), LookedUp: join.GetLookedUp(),
 	}
 	switch worker, trainer, engine := join.GetWorker(), join.GetTrainer(), join.GetEngine(); {
 	case worker != nil:
@@ -297,12 +299,21 @@ func roleOf(join *wire.Join) string {
 	}
 }
 
-// outcome translates a terminal outcome and keeps where its data is under one handle, however often it is reported.
+// outcome translates a terminal outcome of a report or an inventory.
 func (o *owner) outcome(host string, outcome *wire.Outcome) leases.Outcome {
+	out := o.outcomeOf(host, outcome)
+	if out.Handle != 0 {
+		o.data[out.Handle].claimed = true
+	}
+	return out
+}
+
+// outcomeOf translates a terminal outcome and keeps where its data is under one handle, however often somebody says it.
+func (o *owner) outcomeOf(host string, outcome *wire.Outcome) leases.Outcome {
 	if outcome.GetKind() != "success" {
 		return toOutcome(outcome, 0)
 	}
-	execution := executionKey{outcome.GetReceipt().GetExecution(), outcome.GetReceipt().GetWorker()}
+	execution := executionOf(outcome.GetReceipt())
 	handle, known := o.executions[execution]
 	if !known {
 		o.lastHandle++

@@ -78,14 +78,26 @@ func (p *peer) fetch(question *wire.Fetch) ([]int, error) {
 	return fds, nil
 }
 
+// tell says something that is answered by Done. One at a time.
+func (p *peer) tell(word *wire.Frame, fds ...int) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	answer, got, err := p.ask(word, fds...)
+	bridge.CloseDescriptors(got)
+	if err != nil {
+		return err
+	}
+	return bridge.FromWire(answer.GetError())
+}
+
 // ask sends a question and reads its answer; an error ends the connection.
-func (p *peer) ask(question *wire.Frame) (answer *wire.Frame, fds []int, err error) {
+func (p *peer) ask(question *wire.Frame, with ...int) (answer *wire.Frame, fds []int, err error) {
 	if p.conn == nil {
 		if p.conn, err = bridge.Dial(p.socket); err != nil {
 			return nil, nil, err
 		}
 	}
-	if err = p.conn.Send(question); err == nil {
+	if err = p.conn.Send(question, with...); err == nil {
 		answer, fds, err = p.conn.Receive()
 	}
 	if err != nil {

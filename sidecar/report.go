@@ -66,11 +66,11 @@ func (m *member) report(frame *wire.Frame, data *made) {
 	for place, outcome := range outcomes {
 		execution, number := outcome.GetReceipt().GetExecution(), outcome.GetLocator().GetSegment().GetNumber()
 		if outcome.GetLocator() != nil {
-			if _, twice := m.work.segments[execution]; twice {
+			if m.work.finished[execution] != nil {
 				refused[place] = bridge.NewError(bridge.Conflict, fmt.Sprintf("outrider: group %d execution %d was reported already; report each execution once", outcome.GetReceipt().GetGroup(), execution))
 				continue
 			}
-			m.work.segments[execution] = number
+			m.work.finished[execution] = &finished{segment: number}
 			uses[number]++
 		}
 		if held := m.work.held[execution]; held != nil {
@@ -114,8 +114,13 @@ func (m *member) reported(frame, answer *wire.Frame, report *told) {
 		}
 	}
 	for at, outcome := range report.outcomes {
+		execution := outcome.GetReceipt().GetExecution()
 		if outcome.GetLocator() == nil && !stale[at] {
-			delete(m.work.held, outcome.GetReceipt().GetExecution())
+			delete(m.work.held, execution)
+		}
+		if f := m.work.finished[execution]; f != nil && !f.taken {
+			f.taken = true
+			m.work.handover.due = append(m.work.handover.due, execution)
 		}
 	}
 	body := &wire.Reported{}
@@ -125,6 +130,7 @@ func (m *member) reported(frame, answer *wire.Frame, report *told) {
 		}
 	}
 	m.p.answer(frame, &wire.Frame{Body: &wire.Frame_Reported{Reported: body}}, nil)
+	m.handOverSoon()
 	m.p.endIfIdle()
 }
 

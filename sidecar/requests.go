@@ -42,6 +42,8 @@ func (o *owner) event(a *attached, frame *wire.Frame) {
 	case *wire.Frame_Report:
 		answer := o.report(a, body.Report)
 		o.reported = append(o.reported, func() { reply(answer, nil) })
+	case *wire.Frame_Kept:
+		o.kept(a, body.Kept, reply)
 	case *wire.Frame_Credit:
 		o.credit(body.Credit, reply)
 	case *wire.Frame_Confirm:

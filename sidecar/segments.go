@@ -50,6 +50,34 @@ func (s *segments) hold(holder, number uint64, segment *arrowio.Segment, uses in
 	s.held[segmentKey{holder, number}] = &held{segment, uses}
 }
 
+// keep takes over what another process of this host has made, for uses executions more.
+func (s *segments) keep(key segmentKey, segment *arrowio.Segment, uses int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if h := s.held[key]; h != nil {
+		h.uses += uses
+	} else if uses > 0 {
+		s.held[key] = &held{segment, uses}
+		return
+	}
+	segment.Close()
+}
+
+// full reports whether segments take half of the descriptors that this process may have.
+func (s *segments) full() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var limit unix.Rlimit
+	return unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) == nil && uint64(len(s.held)) >= limit.Cur/2
+}
+
+// admits reports whether a token is of a run that this process belongs to.
+func (s *segments) admits(token string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tokens[token]
+}
+
 // release ends one use and closes the segment with the last.
 func (s *segments) release(holder, number uint64) {
 	s.mu.Lock()

@@ -104,7 +104,8 @@ func (s *shares) own(access bridge.Access, from *wire.Endpoint) (*share, error) 
 	}
 	own := &share{access: access, from: from, listener: listener}
 	s.byName[name] = own
-	go serveAll(listener, func(question *wire.Frame) (*wire.Frame, []int, error) {
+	go serveAll(listener, func(question *wire.Frame, fds []int) (*wire.Frame, []int, error) {
+		bridge.CloseDescriptors(fds)
 		return giveFetched(question, func(fetch *wire.Fetch) ([]int, error) {
 			if !hmac.Equal([]byte(fetch.GetToken()), []byte(access.Token)) {
 				return nil, bridge.NewError(bridge.Refused, "outrider: fetch with a token of another run; join the run first")

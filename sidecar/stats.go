@@ -23,7 +23,7 @@ func (o *owner) stats() *wire.Stats {
 		Holds: int64(s.Holds), Workers: int64(s.Workers), Trainers: int64(s.Trainers), Requeued: s.Requeued, StaleOutcomes: s.StaleOutcomes, Evicted: s.Evicted,
 		StalenessMax: s.StalenessMax, Rewinds: s.Rewinds, ResidentBytes: residentBytes(), Ownership: "leases",
 		Unconfirmed: int64(s.Unconfirmed), Recovering: s.Recovering, Cursor: s.Cursor, Replay: s.Replay, Stuck: s.Stuck, Orphans: s.Orphans, Resting: s.Resting, Interrupted: s.Interrupted, WaitsFor: s.WaitsFor, Members: o.memberStats(),
-		WaitingForBytes: int64(s.WaitingCredits), Overdrawn: s.Overdrawn,
+		WaitingForBytes: int64(s.WaitingCredits), Kept: s.Kept, Rescued: s.Rescued, Overdrawn: s.Overdrawn,
 		SampledTokens: trim(s.SampledTokens[:]), TrainedTokens: trim(s.TrainedTokens[:]), StaleRequeues: trim(s.StaleRequeues[:]),
 	}
 	if s.Unowned {

@@ -13,14 +13,15 @@ import (
 // work is what a worker's sidecar keeps so that a new owner can adopt it: running executions and terminal receipts with their data.
 type work struct {
 	held     map[uint64]*wire.Held // by execution
-	segments map[uint64]uint64     // execution to the number of the segment with its rows
+	finished map[uint64]*finished  // by execution
 	number   uint64                // of the last segment
 	ready    bool                  // the shim has the table
 	early    []*wire.Frame         // grants that came before
 	draining bool                  // it asked for no more work: every life of the owner is told
+	handover handover
 }
 
-func newWork() *work { return &work{held: map[uint64]*wire.Held{}, segments: map[uint64]uint64{}} }
+func newWork() *work { return &work{held: map[uint64]*wire.Held{}, finished: map[uint64]*finished{}} }
 
 func (w *work) fillJoin(join *wire.Join) {
 	join.Inventory = &wire.Inventory{}
@@ -75,16 +76,22 @@ func (m *member) granted(grant *wire.Grant) {
 // what it reports goes out under the receipts that are kept here. Frames that may be on their way out are replaced, not changed.
 func (m *member) carried(carried *wire.Carried) {
 	timeline := carried.GetReceipts().GetTimeline()
+	if worker := carried.GetReceipts().GetWorker(); worker != m.session {
+		for _, execution := range carried.GetReceipts().GetExecutions() {
+			if k := m.keeps[executionKey{execution, worker}]; k != nil {
+				k.held = inTimeline(k.held, timeline)
+			}
+		}
+		return
+	}
+	if m.work == nil {
+		return
+	}
 	named := map[uint64]bool{}
 	for _, execution := range carried.GetReceipts().GetExecutions() {
 		named[execution] = true
 		if held := m.work.held[execution]; held != nil {
-			held = proto.CloneOf(held)
-			held.Receipt.Timeline = timeline
-			if held.GetOutcome() != nil {
-				held.Outcome.Receipt.Timeline = timeline
-			}
-			m.work.held[execution] = held
+			m.work.held[execution] = inTimeline(held, timeline)
 		}
 	}
 	for _, q := range m.questions {
@@ -107,6 +114,16 @@ func (m *member) carried(carried *wire.Carried) {
 	}
 }
 
+// inTimeline is the same with receipts of another timeline.
+func inTimeline(held *wire.Held, timeline *wire.Timeline) *wire.Held {
+	held = proto.CloneOf(held)
+	held.Receipt.Timeline = timeline
+	if held.GetOutcome() != nil {
+		held.Outcome.Receipt.Timeline = timeline
+	}
+	return held
+}
+
 // sampleDone turns the shim's increments into totals, which may be said twice.
 func (m *member) sampleDone(frame *wire.Frame, done *wire.SampleDone) {
 	totals := &wire.SampleDone{}
@@ -121,18 +138,22 @@ func (m *member) sampleDone(frame *wire.Frame, done *wire.SampleDone) {
 	m.ask(&wire.Frame{Body: &wire.Frame_SampleDone{SampleDone: totals}}, func(answer *wire.Frame) { m.p.relay(frame, answer) })
 }
 
-// release forgets what the owner does not need any more.
+// release forgets what the owner does not need any more: what was made here, or what is kept here for another worker.
 func (m *member) release(release *wire.Release) {
 	for _, execution := range release.GetExecutions() {
-		m.forget(execution)
+		if worker := release.GetWorker(); worker != 0 {
+			m.unkeep(executionKey{execution, worker})
+		} else if m.work != nil {
+			m.forget(execution)
+		}
 	}
 }
 
 func (m *member) forget(execution uint64) {
 	delete(m.work.held, execution)
-	if number, ok := m.work.segments[execution]; ok {
-		delete(m.work.segments, execution)
-		m.p.segments.release(m.session, number)
+	if f := m.work.finished[execution]; f != nil {
+		delete(m.work.finished, execution)
+		m.p.segments.release(m.session, f.segment)
 	}
 }
 
@@ -180,10 +201,13 @@ func (m *member) drain(answer func(*wire.Frame)) {
 	m.ask(&wire.Frame{Body: &wire.Frame_Drain{Drain: &wire.Drain{}}}, answer)
 }
 
-// idle reports whether nothing runs here.
+// idle reports whether nothing runs here, nor has to be handed over.
 func (m *member) idle() bool {
 	if m.work == nil {
 		return true
+	}
+	if h := m.work.handover; h.busy || h.to != nil && len(h.due) > 0 {
+		return false
 	}
 	for _, held := range m.work.held {
 		if held.GetOutcome() == nil {

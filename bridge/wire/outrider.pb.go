@@ -75,6 +75,10 @@ type Frame struct {
 	//	*Frame_SetSlots
 	//	*Frame_Quiet
 	//	*Frame_Quieted
+	//	*Frame_Keeper
+	//	*Frame_Keep
+	//	*Frame_Kept
+	//	*Frame_Unkept
 	//	*Frame_Take
 	//	*Frame_CancelTake
 	//	*Frame_Lease
@@ -501,6 +505,42 @@ func (x *Frame) GetQuieted() *Quieted {
 	if x != nil {
 		if x, ok := x.Body.(*Frame_Quieted); ok {
 			return x.Quieted
+		}
+	}
+	return nil
+}
+
+func (x *Frame) GetKeeper() *Keeper {
+	if x != nil {
+		if x, ok := x.Body.(*Frame_Keeper); ok {
+			return x.Keeper
+		}
+	}
+	return nil
+}
+
+func (x *Frame) GetKeep() *Keep {
+	if x != nil {
+		if x, ok := x.Body.(*Frame_Keep); ok {
+			return x.Keep
+		}
+	}
+	return nil
+}
+
+func (x *Frame) GetKept() *Kept {
+	if x != nil {
+		if x, ok := x.Body.(*Frame_Kept); ok {
+			return x.Kept
+		}
+	}
+	return nil
+}
+
+func (x *Frame) GetUnkept() *Unkept {
+	if x != nil {
+		if x, ok := x.Body.(*Frame_Unkept); ok {
+			return x.Unkept
 		}
 	}
 	return nil
@@ -1067,6 +1107,22 @@ type Frame_Quieted struct {
 	Quieted *Quieted `protobuf:"bytes,221,opt,name=quieted,proto3,oneof"`
 }
 
+type Frame_Keeper struct {
+	Keeper *Keeper `protobuf:"bytes,240,opt,name=keeper,proto3,oneof"`
+}
+
+type Frame_Keep struct {
+	Keep *Keep `protobuf:"bytes,241,opt,name=keep,proto3,oneof"`
+}
+
+type Frame_Kept struct {
+	Kept *Kept `protobuf:"bytes,242,opt,name=kept,proto3,oneof"`
+}
+
+type Frame_Unkept struct {
+	Unkept *Unkept `protobuf:"bytes,243,opt,name=unkept,proto3,oneof"`
+}
+
 type Frame_Take struct {
 	// leases
 	Take *Take `protobuf:"bytes,60,opt,name=take,proto3,oneof"`
@@ -1326,6 +1382,14 @@ func (*Frame_SetSlots) isFrame_Body() {}
 func (*Frame_Quiet) isFrame_Body() {}
 
 func (*Frame_Quieted) isFrame_Body() {}
+
+func (*Frame_Keeper) isFrame_Body() {}
+
+func (*Frame_Keep) isFrame_Body() {}
+
+func (*Frame_Kept) isFrame_Body() {}
+
+func (*Frame_Unkept) isFrame_Body() {}
 
 func (*Frame_Take) isFrame_Body() {}
 
@@ -1976,10 +2040,12 @@ func (x *SegmentId) GetNumber() uint64 {
 
 // Rows [first_row, first_row + rows) of a segment.
 type Locator struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Segment       *SegmentId             `protobuf:"bytes,1,opt,name=segment,proto3" json:"segment,omitempty"`
-	FirstRow      int64                  `protobuf:"varint,2,opt,name=first_row,json=firstRow,proto3" json:"first_row,omitempty"`
-	Rows          int64                  `protobuf:"varint,3,opt,name=rows,proto3" json:"rows,omitempty"`
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Segment  *SegmentId             `protobuf:"bytes,1,opt,name=segment,proto3" json:"segment,omitempty"`
+	FirstRow int64                  `protobuf:"varint,2,opt,name=first_row,json=firstRow,proto3" json:"first_row,omitempty"`
+	Rows     int64                  `protobuf:"varint,3,opt,name=rows,proto3" json:"rows,omitempty"`
+	// Session that has the segment as well, beside its holder or instead of it; 0: none.
+	Keeper        uint64 `protobuf:"fixed64,240,opt,name=keeper,proto3" json:"keeper,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2035,13 +2101,20 @@ func (x *Locator) GetRows() int64 {
 	return 0
 }
 
+func (x *Locator) GetKeeper() uint64 {
+	if x != nil {
+		return x.Keeper
+	}
+	return 0
+}
+
 // Where a session's sidecar answers: on its host the abstract unix socket "\0" + socket, elsewhere Arrow Flight at address.
 type Endpoint struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Session uint64                 `protobuf:"fixed64,1,opt,name=session,proto3" json:"session,omitempty"`
 	Host    string                 `protobuf:"bytes,2,opt,name=host,proto3" json:"host,omitempty"`
 	Socket  string                 `protobuf:"bytes,3,opt,name=socket,proto3" json:"socket,omitempty"`
-	// host:port of its Flight service, whose ticket is a Locator; empty: it has none, because it makes no segments.
+	// host:port of its Flight service, whose ticket is a Locator; empty: it has none, because it neither makes segments nor keeps them.
 	Address string `protobuf:"bytes,4,opt,name=address,proto3" json:"address,omitempty"`
 	// In a Join only: bytes that processes here may use, by the container's limit or the node's memory. 0: unknown.
 	Memory        uint64 `protobuf:"varint,70,opt,name=memory,proto3" json:"memory,omitempty"`
@@ -5550,6 +5623,7 @@ func (*Drain) Descriptor() ([]byte, []int) {
 type Release struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Executions    []uint64               `protobuf:"varint,1,rep,packed,name=executions,proto3" json:"executions,omitempty"`
+	Worker        uint64                 `protobuf:"fixed64,240,opt,name=worker,proto3" json:"worker,omitempty"` // that made what the addressee keeps; 0: the addressee itself
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5591,6 +5665,226 @@ func (x *Release) GetExecutions() []uint64 {
 	return nil
 }
 
+func (x *Release) GetWorker() uint64 {
+	if x != nil {
+		return x.Worker
+	}
+	return 0
+}
+
+// Owner to worker: who is to have, beside it, what it finishes and has finished. No endpoint: there is nobody.
+type Keeper struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Endpoint      *Endpoint              `protobuf:"bytes,240,opt,name=endpoint,proto3" json:"endpoint,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Keeper) Reset() {
+	*x = Keeper{}
+	mi := &file_outrider_proto_msgTypes[65]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Keeper) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Keeper) ProtoMessage() {}
+
+func (x *Keeper) ProtoReflect() protoreflect.Message {
+	mi := &file_outrider_proto_msgTypes[65]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Keeper.ProtoReflect.Descriptor instead.
+func (*Keeper) Descriptor() ([]byte, []int) {
+	return file_outrider_proto_rawDescGZIP(), []int{65}
+}
+
+func (x *Keeper) GetEndpoint() *Endpoint {
+	if x != nil {
+		return x.Endpoint
+	}
+	return nil
+}
+
+// Worker's sidecar to its keeper's, on their host: descriptors of sealed segments, in order, and the executions with rows in them.
+// Answered by Done once the owner knows.
+type Keep struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Token         string                 `protobuf:"bytes,240,opt,name=token,proto3" json:"token,omitempty"`
+	Keeper        uint64                 `protobuf:"fixed64,241,opt,name=keeper,proto3" json:"keeper,omitempty"`   // session
+	Segments      []*SegmentId           `protobuf:"bytes,242,rep,name=segments,proto3" json:"segments,omitempty"` // at most 64
+	Held          []*Held                `protobuf:"bytes,243,rep,name=held,proto3" json:"held,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Keep) Reset() {
+	*x = Keep{}
+	mi := &file_outrider_proto_msgTypes[66]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Keep) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Keep) ProtoMessage() {}
+
+func (x *Keep) ProtoReflect() protoreflect.Message {
+	mi := &file_outrider_proto_msgTypes[66]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Keep.ProtoReflect.Descriptor instead.
+func (*Keep) Descriptor() ([]byte, []int) {
+	return file_outrider_proto_rawDescGZIP(), []int{66}
+}
+
+func (x *Keep) GetToken() string {
+	if x != nil {
+		return x.Token
+	}
+	return ""
+}
+
+func (x *Keep) GetKeeper() uint64 {
+	if x != nil {
+		return x.Keeper
+	}
+	return 0
+}
+
+func (x *Keep) GetSegments() []*SegmentId {
+	if x != nil {
+		return x.Segments
+	}
+	return nil
+}
+
+func (x *Keep) GetHeld() []*Held {
+	if x != nil {
+		return x.Held
+	}
+	return nil
+}
+
+// Keeper to owner: what it has kept. Said of everything again to each life of the owner. Answered by Unkept.
+type Kept struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Held          []*Held                `protobuf:"bytes,240,rep,name=held,proto3" json:"held,omitempty"`
+	Address       string                 `protobuf:"bytes,241,opt,name=address,proto3" json:"address,omitempty"` // as Endpoint.address
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Kept) Reset() {
+	*x = Kept{}
+	mi := &file_outrider_proto_msgTypes[67]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Kept) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Kept) ProtoMessage() {}
+
+func (x *Kept) ProtoReflect() protoreflect.Message {
+	mi := &file_outrider_proto_msgTypes[67]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Kept.ProtoReflect.Descriptor instead.
+func (*Kept) Descriptor() ([]byte, []int) {
+	return file_outrider_proto_rawDescGZIP(), []int{67}
+}
+
+func (x *Kept) GetHeld() []*Held {
+	if x != nil {
+		return x.Held
+	}
+	return nil
+}
+
+func (x *Kept) GetAddress() string {
+	if x != nil {
+		return x.Address
+	}
+	return ""
+}
+
+// What need not be kept: nobody needs it any more, or another keeps it.
+type Unkept struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Receipts      []*Receipt             `protobuf:"bytes,240,rep,name=receipts,proto3" json:"receipts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Unkept) Reset() {
+	*x = Unkept{}
+	mi := &file_outrider_proto_msgTypes[68]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Unkept) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Unkept) ProtoMessage() {}
+
+func (x *Unkept) ProtoReflect() protoreflect.Message {
+	mi := &file_outrider_proto_msgTypes[68]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Unkept.ProtoReflect.Descriptor instead.
+func (*Unkept) Descriptor() ([]byte, []int) {
+	return file_outrider_proto_rawDescGZIP(), []int{68}
+}
+
+func (x *Unkept) GetReceipts() []*Receipt {
+	if x != nil {
+		return x.Receipts
+	}
+	return nil
+}
+
 // Prompts for a stream, in order: parallel lists. `rows` are Arrow IPC streams of one row, `digests` 16 bytes of their content.
 type Push struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -5604,7 +5898,7 @@ type Push struct {
 
 func (x *Push) Reset() {
 	*x = Push{}
-	mi := &file_outrider_proto_msgTypes[65]
+	mi := &file_outrider_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5616,7 +5910,7 @@ func (x *Push) String() string {
 func (*Push) ProtoMessage() {}
 
 func (x *Push) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[65]
+	mi := &file_outrider_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5629,7 +5923,7 @@ func (x *Push) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Push.ProtoReflect.Descriptor instead.
 func (*Push) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{65}
+	return file_outrider_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *Push) GetIds() [][]byte {
@@ -5671,7 +5965,7 @@ type Pushed struct {
 
 func (x *Pushed) Reset() {
 	*x = Pushed{}
-	mi := &file_outrider_proto_msgTypes[66]
+	mi := &file_outrider_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5683,7 +5977,7 @@ func (x *Pushed) String() string {
 func (*Pushed) ProtoMessage() {}
 
 func (x *Pushed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[66]
+	mi := &file_outrider_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5696,7 +5990,7 @@ func (x *Pushed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pushed.ProtoReflect.Descriptor instead.
 func (*Pushed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{66}
+	return file_outrider_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *Pushed) GetFresh() int64 {
@@ -5721,7 +6015,7 @@ type EndStream struct {
 
 func (x *EndStream) Reset() {
 	*x = EndStream{}
-	mi := &file_outrider_proto_msgTypes[67]
+	mi := &file_outrider_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5733,7 +6027,7 @@ func (x *EndStream) String() string {
 func (*EndStream) ProtoMessage() {}
 
 func (x *EndStream) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[67]
+	mi := &file_outrider_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5746,7 +6040,7 @@ func (x *EndStream) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndStream.ProtoReflect.Descriptor instead.
 func (*EndStream) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{67}
+	return file_outrider_proto_rawDescGZIP(), []int{71}
 }
 
 // Owner to everybody: as Pushed.gone.
@@ -5759,7 +6053,7 @@ type LetGo struct {
 
 func (x *LetGo) Reset() {
 	*x = LetGo{}
-	mi := &file_outrider_proto_msgTypes[68]
+	mi := &file_outrider_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5771,7 +6065,7 @@ func (x *LetGo) String() string {
 func (*LetGo) ProtoMessage() {}
 
 func (x *LetGo) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[68]
+	mi := &file_outrider_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5784,7 +6078,7 @@ func (x *LetGo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LetGo.ProtoReflect.Descriptor instead.
 func (*LetGo) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{68}
+	return file_outrider_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *LetGo) GetGone() [][]byte {
@@ -5805,7 +6099,7 @@ type Take struct {
 
 func (x *Take) Reset() {
 	*x = Take{}
-	mi := &file_outrider_proto_msgTypes[69]
+	mi := &file_outrider_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5817,7 +6111,7 @@ func (x *Take) String() string {
 func (*Take) ProtoMessage() {}
 
 func (x *Take) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[69]
+	mi := &file_outrider_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5830,7 +6124,7 @@ func (x *Take) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Take.ProtoReflect.Descriptor instead.
 func (*Take) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{69}
+	return file_outrider_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *Take) GetRollout() int64 {
@@ -5858,7 +6152,7 @@ type Alone struct {
 
 func (x *Alone) Reset() {
 	*x = Alone{}
-	mi := &file_outrider_proto_msgTypes[70]
+	mi := &file_outrider_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5870,7 +6164,7 @@ func (x *Alone) String() string {
 func (*Alone) ProtoMessage() {}
 
 func (x *Alone) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[70]
+	mi := &file_outrider_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5883,7 +6177,7 @@ func (x *Alone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Alone.ProtoReflect.Descriptor instead.
 func (*Alone) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{70}
+	return file_outrider_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *Alone) GetRole() string {
@@ -5909,7 +6203,7 @@ type CancelTake struct {
 
 func (x *CancelTake) Reset() {
 	*x = CancelTake{}
-	mi := &file_outrider_proto_msgTypes[71]
+	mi := &file_outrider_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5921,7 +6215,7 @@ func (x *CancelTake) String() string {
 func (*CancelTake) ProtoMessage() {}
 
 func (x *CancelTake) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[71]
+	mi := &file_outrider_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5934,7 +6228,7 @@ func (x *CancelTake) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelTake.ProtoReflect.Descriptor instead.
 func (*CancelTake) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{71}
+	return file_outrider_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *CancelTake) GetRollout() int64 {
@@ -5958,7 +6252,7 @@ type LeasedGroup struct {
 
 func (x *LeasedGroup) Reset() {
 	*x = LeasedGroup{}
-	mi := &file_outrider_proto_msgTypes[72]
+	mi := &file_outrider_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5970,7 +6264,7 @@ func (x *LeasedGroup) String() string {
 func (*LeasedGroup) ProtoMessage() {}
 
 func (x *LeasedGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[72]
+	mi := &file_outrider_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5983,7 +6277,7 @@ func (x *LeasedGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeasedGroup.ProtoReflect.Descriptor instead.
 func (*LeasedGroup) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{72}
+	return file_outrider_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *LeasedGroup) GetGroup() int64 {
@@ -6043,7 +6337,7 @@ type Lease struct {
 
 func (x *Lease) Reset() {
 	*x = Lease{}
-	mi := &file_outrider_proto_msgTypes[73]
+	mi := &file_outrider_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6055,7 +6349,7 @@ func (x *Lease) String() string {
 func (*Lease) ProtoMessage() {}
 
 func (x *Lease) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[73]
+	mi := &file_outrider_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6068,7 +6362,7 @@ func (x *Lease) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lease.ProtoReflect.Descriptor instead.
 func (*Lease) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{73}
+	return file_outrider_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *Lease) GetAdmission() uint64 {
@@ -6125,7 +6419,7 @@ type Shard struct {
 
 func (x *Shard) Reset() {
 	*x = Shard{}
-	mi := &file_outrider_proto_msgTypes[74]
+	mi := &file_outrider_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6137,7 +6431,7 @@ func (x *Shard) String() string {
 func (*Shard) ProtoMessage() {}
 
 func (x *Shard) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[74]
+	mi := &file_outrider_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6150,7 +6444,7 @@ func (x *Shard) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Shard.ProtoReflect.Descriptor instead.
 func (*Shard) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{74}
+	return file_outrider_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *Shard) GetLocators() []*Locator {
@@ -6186,7 +6480,7 @@ type Publish struct {
 
 func (x *Publish) Reset() {
 	*x = Publish{}
-	mi := &file_outrider_proto_msgTypes[75]
+	mi := &file_outrider_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6198,7 +6492,7 @@ func (x *Publish) String() string {
 func (*Publish) ProtoMessage() {}
 
 func (x *Publish) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[75]
+	mi := &file_outrider_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6211,7 +6505,7 @@ func (x *Publish) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Publish.ProtoReflect.Descriptor instead.
 func (*Publish) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{75}
+	return file_outrider_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *Publish) GetAdmission() uint64 {
@@ -6260,7 +6554,7 @@ type Publication struct {
 
 func (x *Publication) Reset() {
 	*x = Publication{}
-	mi := &file_outrider_proto_msgTypes[76]
+	mi := &file_outrider_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6272,7 +6566,7 @@ func (x *Publication) String() string {
 func (*Publication) ProtoMessage() {}
 
 func (x *Publication) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[76]
+	mi := &file_outrider_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6285,7 +6579,7 @@ func (x *Publication) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Publication.ProtoReflect.Descriptor instead.
 func (*Publication) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{76}
+	return file_outrider_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *Publication) GetAdmission() uint64 {
@@ -6367,7 +6661,7 @@ type Admit struct {
 
 func (x *Admit) Reset() {
 	*x = Admit{}
-	mi := &file_outrider_proto_msgTypes[77]
+	mi := &file_outrider_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6379,7 +6673,7 @@ func (x *Admit) String() string {
 func (*Admit) ProtoMessage() {}
 
 func (x *Admit) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[77]
+	mi := &file_outrider_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6392,7 +6686,7 @@ func (x *Admit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Admit.ProtoReflect.Descriptor instead.
 func (*Admit) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{77}
+	return file_outrider_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *Admit) GetPublication() *Publication {
@@ -6446,7 +6740,7 @@ type Admitted struct {
 
 func (x *Admitted) Reset() {
 	*x = Admitted{}
-	mi := &file_outrider_proto_msgTypes[78]
+	mi := &file_outrider_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6458,7 +6752,7 @@ func (x *Admitted) String() string {
 func (*Admitted) ProtoMessage() {}
 
 func (x *Admitted) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[78]
+	mi := &file_outrider_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6471,7 +6765,7 @@ func (x *Admitted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Admitted.ProtoReflect.Descriptor instead.
 func (*Admitted) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{78}
+	return file_outrider_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *Admitted) GetSegments() []*SegmentId {
@@ -6527,7 +6821,7 @@ type Next struct {
 
 func (x *Next) Reset() {
 	*x = Next{}
-	mi := &file_outrider_proto_msgTypes[79]
+	mi := &file_outrider_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6539,7 +6833,7 @@ func (x *Next) String() string {
 func (*Next) ProtoMessage() {}
 
 func (x *Next) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[79]
+	mi := &file_outrider_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6552,7 +6846,7 @@ func (x *Next) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Next.ProtoReflect.Descriptor instead.
 func (*Next) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{79}
+	return file_outrider_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *Next) GetRollout() int64 {
@@ -6573,7 +6867,7 @@ type Commit struct {
 
 func (x *Commit) Reset() {
 	*x = Commit{}
-	mi := &file_outrider_proto_msgTypes[80]
+	mi := &file_outrider_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6585,7 +6879,7 @@ func (x *Commit) String() string {
 func (*Commit) ProtoMessage() {}
 
 func (x *Commit) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[80]
+	mi := &file_outrider_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6598,7 +6892,7 @@ func (x *Commit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Commit.ProtoReflect.Descriptor instead.
 func (*Commit) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{80}
+	return file_outrider_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *Commit) GetAdmission() uint64 {
@@ -6625,7 +6919,7 @@ type Rollback struct {
 
 func (x *Rollback) Reset() {
 	*x = Rollback{}
-	mi := &file_outrider_proto_msgTypes[81]
+	mi := &file_outrider_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6637,7 +6931,7 @@ func (x *Rollback) String() string {
 func (*Rollback) ProtoMessage() {}
 
 func (x *Rollback) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[81]
+	mi := &file_outrider_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6650,7 +6944,7 @@ func (x *Rollback) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rollback.ProtoReflect.Descriptor instead.
 func (*Rollback) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{81}
+	return file_outrider_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *Rollback) GetAdmission() uint64 {
@@ -6676,7 +6970,7 @@ type LeaseStatus struct {
 
 func (x *LeaseStatus) Reset() {
 	*x = LeaseStatus{}
-	mi := &file_outrider_proto_msgTypes[82]
+	mi := &file_outrider_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6688,7 +6982,7 @@ func (x *LeaseStatus) String() string {
 func (*LeaseStatus) ProtoMessage() {}
 
 func (x *LeaseStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[82]
+	mi := &file_outrider_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6701,7 +6995,7 @@ func (x *LeaseStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaseStatus.ProtoReflect.Descriptor instead.
 func (*LeaseStatus) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{82}
+	return file_outrider_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *LeaseStatus) GetAdmission() uint64 {
@@ -6723,7 +7017,7 @@ type Settled struct {
 
 func (x *Settled) Reset() {
 	*x = Settled{}
-	mi := &file_outrider_proto_msgTypes[83]
+	mi := &file_outrider_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6735,7 +7029,7 @@ func (x *Settled) String() string {
 func (*Settled) ProtoMessage() {}
 
 func (x *Settled) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[83]
+	mi := &file_outrider_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6748,7 +7042,7 @@ func (x *Settled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Settled.ProtoReflect.Descriptor instead.
 func (*Settled) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{83}
+	return file_outrider_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *Settled) GetAdmission() uint64 {
@@ -6791,7 +7085,7 @@ type DiscardGroups struct {
 
 func (x *DiscardGroups) Reset() {
 	*x = DiscardGroups{}
-	mi := &file_outrider_proto_msgTypes[84]
+	mi := &file_outrider_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6803,7 +7097,7 @@ func (x *DiscardGroups) String() string {
 func (*DiscardGroups) ProtoMessage() {}
 
 func (x *DiscardGroups) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[84]
+	mi := &file_outrider_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6816,7 +7110,7 @@ func (x *DiscardGroups) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiscardGroups.ProtoReflect.Descriptor instead.
 func (*DiscardGroups) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{84}
+	return file_outrider_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *DiscardGroups) GetAdmission() uint64 {
@@ -6857,7 +7151,7 @@ type Entry struct {
 
 func (x *Entry) Reset() {
 	*x = Entry{}
-	mi := &file_outrider_proto_msgTypes[85]
+	mi := &file_outrider_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6869,7 +7163,7 @@ func (x *Entry) String() string {
 func (*Entry) ProtoMessage() {}
 
 func (x *Entry) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[85]
+	mi := &file_outrider_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6882,7 +7176,7 @@ func (x *Entry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Entry.ProtoReflect.Descriptor instead.
 func (*Entry) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{85}
+	return file_outrider_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *Entry) GetIndex() uint64 {
@@ -6911,7 +7205,7 @@ type SetBase struct {
 
 func (x *SetBase) Reset() {
 	*x = SetBase{}
-	mi := &file_outrider_proto_msgTypes[86]
+	mi := &file_outrider_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6923,7 +7217,7 @@ func (x *SetBase) String() string {
 func (*SetBase) ProtoMessage() {}
 
 func (x *SetBase) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[86]
+	mi := &file_outrider_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6936,7 +7230,7 @@ func (x *SetBase) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetBase.ProtoReflect.Descriptor instead.
 func (*SetBase) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{86}
+	return file_outrider_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *SetBase) GetIndex() uint64 {
@@ -6971,7 +7265,7 @@ type Append struct {
 
 func (x *Append) Reset() {
 	*x = Append{}
-	mi := &file_outrider_proto_msgTypes[87]
+	mi := &file_outrider_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6983,7 +7277,7 @@ func (x *Append) String() string {
 func (*Append) ProtoMessage() {}
 
 func (x *Append) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[87]
+	mi := &file_outrider_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6996,7 +7290,7 @@ func (x *Append) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Append.ProtoReflect.Descriptor instead.
 func (*Append) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{87}
+	return file_outrider_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *Append) GetEntry() *Entry {
@@ -7027,7 +7321,7 @@ type Mapped struct {
 
 func (x *Mapped) Reset() {
 	*x = Mapped{}
-	mi := &file_outrider_proto_msgTypes[88]
+	mi := &file_outrider_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7039,7 +7333,7 @@ func (x *Mapped) String() string {
 func (*Mapped) ProtoMessage() {}
 
 func (x *Mapped) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[88]
+	mi := &file_outrider_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7052,7 +7346,7 @@ func (x *Mapped) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Mapped.ProtoReflect.Descriptor instead.
 func (*Mapped) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{88}
+	return file_outrider_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *Mapped) GetBytes() int64 {
@@ -7094,7 +7388,7 @@ type Committed struct {
 
 func (x *Committed) Reset() {
 	*x = Committed{}
-	mi := &file_outrider_proto_msgTypes[89]
+	mi := &file_outrider_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7106,7 +7400,7 @@ func (x *Committed) String() string {
 func (*Committed) ProtoMessage() {}
 
 func (x *Committed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[89]
+	mi := &file_outrider_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7119,7 +7413,7 @@ func (x *Committed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Committed.ProtoReflect.Descriptor instead.
 func (*Committed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{89}
+	return file_outrider_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *Committed) GetAdmission() uint64 {
@@ -7145,7 +7439,7 @@ type GetState struct {
 
 func (x *GetState) Reset() {
 	*x = GetState{}
-	mi := &file_outrider_proto_msgTypes[90]
+	mi := &file_outrider_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7157,7 +7451,7 @@ func (x *GetState) String() string {
 func (*GetState) ProtoMessage() {}
 
 func (x *GetState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[90]
+	mi := &file_outrider_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7170,7 +7464,7 @@ func (x *GetState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetState.ProtoReflect.Descriptor instead.
 func (*GetState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{90}
+	return file_outrider_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *GetState) GetRollout() int64 {
@@ -7189,7 +7483,7 @@ type StateBytes struct {
 
 func (x *StateBytes) Reset() {
 	*x = StateBytes{}
-	mi := &file_outrider_proto_msgTypes[91]
+	mi := &file_outrider_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7201,7 +7495,7 @@ func (x *StateBytes) String() string {
 func (*StateBytes) ProtoMessage() {}
 
 func (x *StateBytes) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[91]
+	mi := &file_outrider_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7214,7 +7508,7 @@ func (x *StateBytes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateBytes.ProtoReflect.Descriptor instead.
 func (*StateBytes) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{91}
+	return file_outrider_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *StateBytes) GetState() []byte {
@@ -7233,7 +7527,7 @@ type Saved struct {
 
 func (x *Saved) Reset() {
 	*x = Saved{}
-	mi := &file_outrider_proto_msgTypes[92]
+	mi := &file_outrider_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7245,7 +7539,7 @@ func (x *Saved) String() string {
 func (*Saved) ProtoMessage() {}
 
 func (x *Saved) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[92]
+	mi := &file_outrider_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7258,7 +7552,7 @@ func (x *Saved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Saved.ProtoReflect.Descriptor instead.
 func (*Saved) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{92}
+	return file_outrider_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *Saved) GetRollout() int64 {
@@ -7277,7 +7571,7 @@ type Rewind struct {
 
 func (x *Rewind) Reset() {
 	*x = Rewind{}
-	mi := &file_outrider_proto_msgTypes[93]
+	mi := &file_outrider_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7289,7 +7583,7 @@ func (x *Rewind) String() string {
 func (*Rewind) ProtoMessage() {}
 
 func (x *Rewind) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[93]
+	mi := &file_outrider_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7302,7 +7596,7 @@ func (x *Rewind) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rewind.ProtoReflect.Descriptor instead.
 func (*Rewind) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{93}
+	return file_outrider_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *Rewind) GetRollout() int64 {
@@ -7323,7 +7617,7 @@ type Rewound struct {
 
 func (x *Rewound) Reset() {
 	*x = Rewound{}
-	mi := &file_outrider_proto_msgTypes[94]
+	mi := &file_outrider_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7335,7 +7629,7 @@ func (x *Rewound) String() string {
 func (*Rewound) ProtoMessage() {}
 
 func (x *Rewound) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[94]
+	mi := &file_outrider_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7348,7 +7642,7 @@ func (x *Rewound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rewound.ProtoReflect.Descriptor instead.
 func (*Rewound) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{94}
+	return file_outrider_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *Rewound) GetRollout() int64 {
@@ -7384,7 +7678,7 @@ type GetStats struct {
 
 func (x *GetStats) Reset() {
 	*x = GetStats{}
-	mi := &file_outrider_proto_msgTypes[95]
+	mi := &file_outrider_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7396,7 +7690,7 @@ func (x *GetStats) String() string {
 func (*GetStats) ProtoMessage() {}
 
 func (x *GetStats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[95]
+	mi := &file_outrider_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7409,7 +7703,7 @@ func (x *GetStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStats.ProtoReflect.Descriptor instead.
 func (*GetStats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{95}
+	return file_outrider_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *GetStats) GetReady() bool {
@@ -7437,7 +7731,7 @@ type Count struct {
 
 func (x *Count) Reset() {
 	*x = Count{}
-	mi := &file_outrider_proto_msgTypes[96]
+	mi := &file_outrider_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7449,7 +7743,7 @@ func (x *Count) String() string {
 func (*Count) ProtoMessage() {}
 
 func (x *Count) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[96]
+	mi := &file_outrider_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7462,7 +7756,7 @@ func (x *Count) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Count.ProtoReflect.Descriptor instead.
 func (*Count) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{96}
+	return file_outrider_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *Count) GetGroups() int64 {
@@ -7501,7 +7795,7 @@ type Books struct {
 
 func (x *Books) Reset() {
 	*x = Books{}
-	mi := &file_outrider_proto_msgTypes[97]
+	mi := &file_outrider_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7513,7 +7807,7 @@ func (x *Books) String() string {
 func (*Books) ProtoMessage() {}
 
 func (x *Books) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[97]
+	mi := &file_outrider_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7526,7 +7820,7 @@ func (x *Books) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Books.ProtoReflect.Descriptor instead.
 func (*Books) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{97}
+	return file_outrider_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *Books) GetReserved() *Count {
@@ -7607,6 +7901,8 @@ type Stats struct {
 	Stuck            int64                  `protobuf:"varint,60,opt,name=stuck,proto3" json:"stuck,omitempty"`                                              // samples that their workers did not end when told to
 	Resting          int64                  `protobuf:"varint,61,opt,name=resting,proto3" json:"resting,omitempty"`                                          // groups that wait before they go out again
 	Interrupted      int64                  `protobuf:"varint,62,opt,name=interrupted,proto3" json:"interrupted,omitempty"`                                  // executions lost with their worker or to their deadline
+	Kept             int64                  `protobuf:"varint,240,opt,name=kept,proto3" json:"kept,omitempty"`                                               // finished groups that a process beside their worker came to have
+	Rescued          int64                  `protobuf:"varint,241,opt,name=rescued,proto3" json:"rescued,omitempty"`                                         // those of them whose worker was lost before they had settled
 	Orphans          int64                  `protobuf:"varint,225,opt,name=orphans,proto3" json:"orphans,omitempty"`                                         // samples that lost workers ran on engines elsewhere, which may run them still
 	WaitsFor         string                 `protobuf:"bytes,30,opt,name=waits_for,json=waitsFor,proto3" json:"waits_for,omitempty"`                         // what the first waiting take lacks, when nothing that runs will bring it
 	// Histograms of this life of the owner. Element i counts groups of less than 2^i tokens that are in no element before.
@@ -7621,7 +7917,7 @@ type Stats struct {
 
 func (x *Stats) Reset() {
 	*x = Stats{}
-	mi := &file_outrider_proto_msgTypes[98]
+	mi := &file_outrider_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7633,7 +7929,7 @@ func (x *Stats) String() string {
 func (*Stats) ProtoMessage() {}
 
 func (x *Stats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[98]
+	mi := &file_outrider_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7646,7 +7942,7 @@ func (x *Stats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stats.ProtoReflect.Descriptor instead.
 func (*Stats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{98}
+	return file_outrider_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *Stats) GetBooks() *Books {
@@ -7887,6 +8183,20 @@ func (x *Stats) GetInterrupted() int64 {
 	return 0
 }
 
+func (x *Stats) GetKept() int64 {
+	if x != nil {
+		return x.Kept
+	}
+	return 0
+}
+
+func (x *Stats) GetRescued() int64 {
+	if x != nil {
+		return x.Rescued
+	}
+	return 0
+}
+
 func (x *Stats) GetOrphans() int64 {
 	if x != nil {
 		return x.Orphans
@@ -7948,7 +8258,7 @@ type StepStats struct {
 
 func (x *StepStats) Reset() {
 	*x = StepStats{}
-	mi := &file_outrider_proto_msgTypes[99]
+	mi := &file_outrider_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7960,7 +8270,7 @@ func (x *StepStats) String() string {
 func (*StepStats) ProtoMessage() {}
 
 func (x *StepStats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[99]
+	mi := &file_outrider_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7973,7 +8283,7 @@ func (x *StepStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepStats.ProtoReflect.Descriptor instead.
 func (*StepStats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{99}
+	return file_outrider_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *StepStats) GetConsumed() int64 {
@@ -8061,7 +8371,7 @@ type Eviction struct {
 
 func (x *Eviction) Reset() {
 	*x = Eviction{}
-	mi := &file_outrider_proto_msgTypes[100]
+	mi := &file_outrider_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8073,7 +8383,7 @@ func (x *Eviction) String() string {
 func (*Eviction) ProtoMessage() {}
 
 func (x *Eviction) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[100]
+	mi := &file_outrider_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8086,7 +8396,7 @@ func (x *Eviction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Eviction.ProtoReflect.Descriptor instead.
 func (*Eviction) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{100}
+	return file_outrider_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *Eviction) GetReceipt() *Receipt {
@@ -8154,7 +8464,7 @@ type MemberStats struct {
 
 func (x *MemberStats) Reset() {
 	*x = MemberStats{}
-	mi := &file_outrider_proto_msgTypes[101]
+	mi := &file_outrider_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8166,7 +8476,7 @@ func (x *MemberStats) String() string {
 func (*MemberStats) ProtoMessage() {}
 
 func (x *MemberStats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[101]
+	mi := &file_outrider_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8179,7 +8489,7 @@ func (x *MemberStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberStats.ProtoReflect.Descriptor instead.
 func (*MemberStats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{101}
+	return file_outrider_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *MemberStats) GetName() string {
@@ -8289,7 +8599,7 @@ type GetMetrics struct {
 
 func (x *GetMetrics) Reset() {
 	*x = GetMetrics{}
-	mi := &file_outrider_proto_msgTypes[102]
+	mi := &file_outrider_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8301,7 +8611,7 @@ func (x *GetMetrics) String() string {
 func (*GetMetrics) ProtoMessage() {}
 
 func (x *GetMetrics) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[102]
+	mi := &file_outrider_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8314,7 +8624,7 @@ func (x *GetMetrics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetMetrics.ProtoReflect.Descriptor instead.
 func (*GetMetrics) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{102}
+	return file_outrider_proto_rawDescGZIP(), []int{106}
 }
 
 type Metrics struct {
@@ -8326,7 +8636,7 @@ type Metrics struct {
 
 func (x *Metrics) Reset() {
 	*x = Metrics{}
-	mi := &file_outrider_proto_msgTypes[103]
+	mi := &file_outrider_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8338,7 +8648,7 @@ func (x *Metrics) String() string {
 func (*Metrics) ProtoMessage() {}
 
 func (x *Metrics) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[103]
+	mi := &file_outrider_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8351,7 +8661,7 @@ func (x *Metrics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Metrics.ProtoReflect.Descriptor instead.
 func (*Metrics) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{103}
+	return file_outrider_proto_rawDescGZIP(), []int{107}
 }
 
 func (x *Metrics) GetText() string {
@@ -8370,7 +8680,7 @@ type Close struct {
 
 func (x *Close) Reset() {
 	*x = Close{}
-	mi := &file_outrider_proto_msgTypes[104]
+	mi := &file_outrider_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8382,7 +8692,7 @@ func (x *Close) String() string {
 func (*Close) ProtoMessage() {}
 
 func (x *Close) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[104]
+	mi := &file_outrider_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8395,7 +8705,7 @@ func (x *Close) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Close.ProtoReflect.Descriptor instead.
 func (*Close) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{104}
+	return file_outrider_proto_rawDescGZIP(), []int{108}
 }
 
 func (x *Close) GetForce() bool {
@@ -8415,7 +8725,7 @@ type Closed struct {
 
 func (x *Closed) Reset() {
 	*x = Closed{}
-	mi := &file_outrider_proto_msgTypes[105]
+	mi := &file_outrider_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8427,7 +8737,7 @@ func (x *Closed) String() string {
 func (*Closed) ProtoMessage() {}
 
 func (x *Closed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[105]
+	mi := &file_outrider_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8440,7 +8750,7 @@ func (x *Closed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Closed.ProtoReflect.Descriptor instead.
 func (*Closed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{105}
+	return file_outrider_proto_rawDescGZIP(), []int{109}
 }
 
 func (x *Closed) GetStats() *Stats {
@@ -8466,7 +8776,7 @@ type Hold struct {
 
 func (x *Hold) Reset() {
 	*x = Hold{}
-	mi := &file_outrider_proto_msgTypes[106]
+	mi := &file_outrider_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8478,7 +8788,7 @@ func (x *Hold) String() string {
 func (*Hold) ProtoMessage() {}
 
 func (x *Hold) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[106]
+	mi := &file_outrider_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8491,7 +8801,7 @@ func (x *Hold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hold.ProtoReflect.Descriptor instead.
 func (*Hold) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{106}
+	return file_outrider_proto_rawDescGZIP(), []int{110}
 }
 
 func (x *Hold) GetReason() string {
@@ -8510,7 +8820,7 @@ type HoldGranted struct {
 
 func (x *HoldGranted) Reset() {
 	*x = HoldGranted{}
-	mi := &file_outrider_proto_msgTypes[107]
+	mi := &file_outrider_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8522,7 +8832,7 @@ func (x *HoldGranted) String() string {
 func (*HoldGranted) ProtoMessage() {}
 
 func (x *HoldGranted) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[107]
+	mi := &file_outrider_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8535,7 +8845,7 @@ func (x *HoldGranted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldGranted.ProtoReflect.Descriptor instead.
 func (*HoldGranted) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{107}
+	return file_outrider_proto_rawDescGZIP(), []int{111}
 }
 
 func (x *HoldGranted) GetHold() uint64 {
@@ -8554,7 +8864,7 @@ type AwaitFrontier struct {
 
 func (x *AwaitFrontier) Reset() {
 	*x = AwaitFrontier{}
-	mi := &file_outrider_proto_msgTypes[108]
+	mi := &file_outrider_proto_msgTypes[112]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8566,7 +8876,7 @@ func (x *AwaitFrontier) String() string {
 func (*AwaitFrontier) ProtoMessage() {}
 
 func (x *AwaitFrontier) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[108]
+	mi := &file_outrider_proto_msgTypes[112]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8579,7 +8889,7 @@ func (x *AwaitFrontier) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AwaitFrontier.ProtoReflect.Descriptor instead.
 func (*AwaitFrontier) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{108}
+	return file_outrider_proto_rawDescGZIP(), []int{112}
 }
 
 func (x *AwaitFrontier) GetHold() uint64 {
@@ -8598,7 +8908,7 @@ type ReleaseHold struct {
 
 func (x *ReleaseHold) Reset() {
 	*x = ReleaseHold{}
-	mi := &file_outrider_proto_msgTypes[109]
+	mi := &file_outrider_proto_msgTypes[113]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8610,7 +8920,7 @@ func (x *ReleaseHold) String() string {
 func (*ReleaseHold) ProtoMessage() {}
 
 func (x *ReleaseHold) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[109]
+	mi := &file_outrider_proto_msgTypes[113]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8623,7 +8933,7 @@ func (x *ReleaseHold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseHold.ProtoReflect.Descriptor instead.
 func (*ReleaseHold) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{109}
+	return file_outrider_proto_rawDescGZIP(), []int{113}
 }
 
 func (x *ReleaseHold) GetHold() uint64 {
@@ -8644,7 +8954,7 @@ type BeginUpdate struct {
 
 func (x *BeginUpdate) Reset() {
 	*x = BeginUpdate{}
-	mi := &file_outrider_proto_msgTypes[110]
+	mi := &file_outrider_proto_msgTypes[114]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8656,7 +8966,7 @@ func (x *BeginUpdate) String() string {
 func (*BeginUpdate) ProtoMessage() {}
 
 func (x *BeginUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[110]
+	mi := &file_outrider_proto_msgTypes[114]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8669,7 +8979,7 @@ func (x *BeginUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginUpdate.ProtoReflect.Descriptor instead.
 func (*BeginUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{110}
+	return file_outrider_proto_rawDescGZIP(), []int{114}
 }
 
 func (x *BeginUpdate) GetVersion() int64 {
@@ -8707,7 +9017,7 @@ type EngineState struct {
 
 func (x *EngineState) Reset() {
 	*x = EngineState{}
-	mi := &file_outrider_proto_msgTypes[111]
+	mi := &file_outrider_proto_msgTypes[115]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8719,7 +9029,7 @@ func (x *EngineState) String() string {
 func (*EngineState) ProtoMessage() {}
 
 func (x *EngineState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[111]
+	mi := &file_outrider_proto_msgTypes[115]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8732,7 +9042,7 @@ func (x *EngineState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EngineState.ProtoReflect.Descriptor instead.
 func (*EngineState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{111}
+	return file_outrider_proto_rawDescGZIP(), []int{115}
 }
 
 func (x *EngineState) GetSession() uint64 {
@@ -8792,7 +9102,7 @@ type UpdateState struct {
 
 func (x *UpdateState) Reset() {
 	*x = UpdateState{}
-	mi := &file_outrider_proto_msgTypes[112]
+	mi := &file_outrider_proto_msgTypes[116]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8804,7 +9114,7 @@ func (x *UpdateState) String() string {
 func (*UpdateState) ProtoMessage() {}
 
 func (x *UpdateState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[112]
+	mi := &file_outrider_proto_msgTypes[116]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8817,7 +9127,7 @@ func (x *UpdateState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateState.ProtoReflect.Descriptor instead.
 func (*UpdateState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{112}
+	return file_outrider_proto_rawDescGZIP(), []int{116}
 }
 
 func (x *UpdateState) GetHold() uint64 {
@@ -8878,7 +9188,7 @@ type GetUpdate struct {
 
 func (x *GetUpdate) Reset() {
 	*x = GetUpdate{}
-	mi := &file_outrider_proto_msgTypes[113]
+	mi := &file_outrider_proto_msgTypes[117]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8890,7 +9200,7 @@ func (x *GetUpdate) String() string {
 func (*GetUpdate) ProtoMessage() {}
 
 func (x *GetUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[113]
+	mi := &file_outrider_proto_msgTypes[117]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8903,7 +9213,7 @@ func (x *GetUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetUpdate.ProtoReflect.Descriptor instead.
 func (*GetUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{113}
+	return file_outrider_proto_rawDescGZIP(), []int{117}
 }
 
 func (x *GetUpdate) GetHold() uint64 {
@@ -8924,7 +9234,7 @@ type RecordUpdate struct {
 
 func (x *RecordUpdate) Reset() {
 	*x = RecordUpdate{}
-	mi := &file_outrider_proto_msgTypes[114]
+	mi := &file_outrider_proto_msgTypes[118]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8936,7 +9246,7 @@ func (x *RecordUpdate) String() string {
 func (*RecordUpdate) ProtoMessage() {}
 
 func (x *RecordUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[114]
+	mi := &file_outrider_proto_msgTypes[118]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8949,7 +9259,7 @@ func (x *RecordUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordUpdate.ProtoReflect.Descriptor instead.
 func (*RecordUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{114}
+	return file_outrider_proto_rawDescGZIP(), []int{118}
 }
 
 func (x *RecordUpdate) GetHold() uint64 {
@@ -8976,7 +9286,7 @@ type UndoUpdate struct {
 
 func (x *UndoUpdate) Reset() {
 	*x = UndoUpdate{}
-	mi := &file_outrider_proto_msgTypes[115]
+	mi := &file_outrider_proto_msgTypes[119]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8988,7 +9298,7 @@ func (x *UndoUpdate) String() string {
 func (*UndoUpdate) ProtoMessage() {}
 
 func (x *UndoUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[115]
+	mi := &file_outrider_proto_msgTypes[119]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9001,7 +9311,7 @@ func (x *UndoUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoUpdate.ProtoReflect.Descriptor instead.
 func (*UndoUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{115}
+	return file_outrider_proto_rawDescGZIP(), []int{119}
 }
 
 func (x *UndoUpdate) GetHold() uint64 {
@@ -9015,7 +9325,7 @@ var File_outrider_proto protoreflect.FileDescriptor
 
 const file_outrider_proto_rawDesc = "" +
 	"\n" +
-	"\x0eoutrider.proto\x12\voutrider.v1\"\xbb!\n" +
+	"\x0eoutrider.proto\x12\voutrider.v1\"\xef\"\n" +
 	"\x05Frame\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x16\n" +
 	"\x06answer\x18\x02 \x01(\bR\x06answer\x12\x16\n" +
@@ -9058,7 +9368,11 @@ const file_outrider_proto_rawDesc = "" +
 	"\x10groups_cancelled\x18\x83\x01 \x01(\v2\x1c.outrider.v1.GroupsCancelledH\x00R\x0fgroupsCancelled\x125\n" +
 	"\tset_slots\x18\x84\x01 \x01(\v2\x15.outrider.v1.SetSlotsH\x00R\bsetSlots\x12+\n" +
 	"\x05quiet\x18\xdc\x01 \x01(\v2\x12.outrider.v1.QuietH\x00R\x05quiet\x121\n" +
-	"\aquieted\x18\xdd\x01 \x01(\v2\x14.outrider.v1.QuietedH\x00R\aquieted\x12'\n" +
+	"\aquieted\x18\xdd\x01 \x01(\v2\x14.outrider.v1.QuietedH\x00R\aquieted\x12.\n" +
+	"\x06keeper\x18\xf0\x01 \x01(\v2\x13.outrider.v1.KeeperH\x00R\x06keeper\x12(\n" +
+	"\x04keep\x18\xf1\x01 \x01(\v2\x11.outrider.v1.KeepH\x00R\x04keep\x12(\n" +
+	"\x04kept\x18\xf2\x01 \x01(\v2\x11.outrider.v1.KeptH\x00R\x04kept\x12.\n" +
+	"\x06unkept\x18\xf3\x01 \x01(\v2\x13.outrider.v1.UnkeptH\x00R\x06unkept\x12'\n" +
 	"\x04take\x18< \x01(\v2\x11.outrider.v1.TakeH\x00R\x04take\x12:\n" +
 	"\vcancel_take\x18= \x01(\v2\x17.outrider.v1.CancelTakeH\x00R\n" +
 	"cancelTake\x12*\n" +
@@ -9144,11 +9458,12 @@ const file_outrider_proto_rawDesc = "" +
 	"\x06worker\x18\x05 \x01(\x06R\x06worker\";\n" +
 	"\tSegmentId\x12\x16\n" +
 	"\x06holder\x18\x01 \x01(\x06R\x06holder\x12\x16\n" +
-	"\x06number\x18\x02 \x01(\x04R\x06number\"l\n" +
+	"\x06number\x18\x02 \x01(\x04R\x06number\"\x85\x01\n" +
 	"\aLocator\x120\n" +
 	"\asegment\x18\x01 \x01(\v2\x16.outrider.v1.SegmentIdR\asegment\x12\x1b\n" +
 	"\tfirst_row\x18\x02 \x01(\x03R\bfirstRow\x12\x12\n" +
-	"\x04rows\x18\x03 \x01(\x03R\x04rows\"\x82\x01\n" +
+	"\x04rows\x18\x03 \x01(\x03R\x04rows\x12\x17\n" +
+	"\x06keeper\x18\xf0\x01 \x01(\x06R\x06keeper\"\x82\x01\n" +
 	"\bEndpoint\x12\x18\n" +
 	"\asession\x18\x01 \x01(\x06R\asession\x12\x12\n" +
 	"\x04host\x18\x02 \x01(\tR\x04host\x12\x16\n" +
@@ -9419,11 +9734,24 @@ const file_outrider_proto_rawDesc = "" +
 	"\x06digest\x18\x02 \x01(\tR\x06digest\">\n" +
 	"\tConfirmed\x121\n" +
 	"\btimeline\x18\x01 \x01(\v2\x15.outrider.v1.TimelineR\btimeline\"\a\n" +
-	"\x05Drain\"-\n" +
+	"\x05Drain\"F\n" +
 	"\aRelease\x12\"\n" +
 	"\n" +
 	"executions\x18\x01 \x03(\x04B\x02\x10\x01R\n" +
-	"executions\"Z\n" +
+	"executions\x12\x17\n" +
+	"\x06worker\x18\xf0\x01 \x01(\x06R\x06worker\"<\n" +
+	"\x06Keeper\x122\n" +
+	"\bendpoint\x18\xf0\x01 \x01(\v2\x15.outrider.v1.EndpointR\bendpoint\"\x93\x01\n" +
+	"\x04Keep\x12\x15\n" +
+	"\x05token\x18\xf0\x01 \x01(\tR\x05token\x12\x17\n" +
+	"\x06keeper\x18\xf1\x01 \x01(\x06R\x06keeper\x123\n" +
+	"\bsegments\x18\xf2\x01 \x03(\v2\x16.outrider.v1.SegmentIdR\bsegments\x12&\n" +
+	"\x04held\x18\xf3\x01 \x03(\v2\x11.outrider.v1.HeldR\x04held\"I\n" +
+	"\x04Kept\x12&\n" +
+	"\x04held\x18\xf0\x01 \x03(\v2\x11.outrider.v1.HeldR\x04held\x12\x19\n" +
+	"\aaddress\x18\xf1\x01 \x01(\tR\aaddress\";\n" +
+	"\x06Unkept\x121\n" +
+	"\breceipts\x18\xf0\x01 \x03(\v2\x14.outrider.v1.ReceiptR\breceipts\"Z\n" +
 	"\x04Push\x12\x10\n" +
 	"\x03ids\x18\x01 \x03(\fR\x03ids\x12\x18\n" +
 	"\adigests\x18\x02 \x03(\fR\adigests\x12\x12\n" +
@@ -9578,8 +9906,7 @@ const file_outrider_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\v2\x12.outrider.v1.CountR\x05value:\x028\x01\x1a=\n" +
 	"\x0fLiveGroupsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\xe2\n" +
-	"\n" +
+	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"\x92\v\n" +
 	"\x05Stats\x12(\n" +
 	"\x05books\x18\x01 \x01(\v2\x12.outrider.v1.BooksR\x05books\x12!\n" +
 	"\fnext_rollout\x18\x02 \x01(\x03R\vnextRollout\x12+\n" +
@@ -9618,7 +9945,9 @@ const file_outrider_proto_rawDesc = "" +
 	"\toverdrawn\x18G \x01(\x03R\toverdrawn\x12\x14\n" +
 	"\x05stuck\x18< \x01(\x03R\x05stuck\x12\x18\n" +
 	"\aresting\x18= \x01(\x03R\aresting\x12 \n" +
-	"\vinterrupted\x18> \x01(\x03R\vinterrupted\x12\x19\n" +
+	"\vinterrupted\x18> \x01(\x03R\vinterrupted\x12\x13\n" +
+	"\x04kept\x18\xf0\x01 \x01(\x03R\x04kept\x12\x19\n" +
+	"\arescued\x18\xf1\x01 \x01(\x03R\arescued\x12\x19\n" +
 	"\aorphans\x18\xe1\x01 \x01(\x03R\aorphans\x12\x1b\n" +
 	"\twaits_for\x18\x1e \x01(\tR\bwaitsFor\x12*\n" +
 	"\x0esampled_tokens\x18\x8c\x01 \x03(\x03B\x02\x10\x01R\rsampledTokens\x12*\n" +
@@ -9720,7 +10049,7 @@ func file_outrider_proto_rawDescGZIP() []byte {
 	return file_outrider_proto_rawDescData
 }
 
-var file_outrider_proto_msgTypes = make([]protoimpl.MessageInfo, 120)
+var file_outrider_proto_msgTypes = make([]protoimpl.MessageInfo, 124)
 var file_outrider_proto_goTypes = []any{
 	(*Frame)(nil),           // 0: outrider.v1.Frame
 	(*Error)(nil),           // 1: outrider.v1.Error
@@ -9787,61 +10116,65 @@ var file_outrider_proto_goTypes = []any{
 	(*Confirmed)(nil),       // 62: outrider.v1.Confirmed
 	(*Drain)(nil),           // 63: outrider.v1.Drain
 	(*Release)(nil),         // 64: outrider.v1.Release
-	(*Push)(nil),            // 65: outrider.v1.Push
-	(*Pushed)(nil),          // 66: outrider.v1.Pushed
-	(*EndStream)(nil),       // 67: outrider.v1.EndStream
-	(*LetGo)(nil),           // 68: outrider.v1.LetGo
-	(*Take)(nil),            // 69: outrider.v1.Take
-	(*Alone)(nil),           // 70: outrider.v1.Alone
-	(*CancelTake)(nil),      // 71: outrider.v1.CancelTake
-	(*LeasedGroup)(nil),     // 72: outrider.v1.LeasedGroup
-	(*Lease)(nil),           // 73: outrider.v1.Lease
-	(*Shard)(nil),           // 74: outrider.v1.Shard
-	(*Publish)(nil),         // 75: outrider.v1.Publish
-	(*Publication)(nil),     // 76: outrider.v1.Publication
-	(*Admit)(nil),           // 77: outrider.v1.Admit
-	(*Admitted)(nil),        // 78: outrider.v1.Admitted
-	(*Next)(nil),            // 79: outrider.v1.Next
-	(*Commit)(nil),          // 80: outrider.v1.Commit
-	(*Rollback)(nil),        // 81: outrider.v1.Rollback
-	(*LeaseStatus)(nil),     // 82: outrider.v1.LeaseStatus
-	(*Settled)(nil),         // 83: outrider.v1.Settled
-	(*DiscardGroups)(nil),   // 84: outrider.v1.DiscardGroups
-	(*Entry)(nil),           // 85: outrider.v1.Entry
-	(*SetBase)(nil),         // 86: outrider.v1.SetBase
-	(*Append)(nil),          // 87: outrider.v1.Append
-	(*Mapped)(nil),          // 88: outrider.v1.Mapped
-	(*Committed)(nil),       // 89: outrider.v1.Committed
-	(*GetState)(nil),        // 90: outrider.v1.GetState
-	(*StateBytes)(nil),      // 91: outrider.v1.StateBytes
-	(*Saved)(nil),           // 92: outrider.v1.Saved
-	(*Rewind)(nil),          // 93: outrider.v1.Rewind
-	(*Rewound)(nil),         // 94: outrider.v1.Rewound
-	(*GetStats)(nil),        // 95: outrider.v1.GetStats
-	(*Count)(nil),           // 96: outrider.v1.Count
-	(*Books)(nil),           // 97: outrider.v1.Books
-	(*Stats)(nil),           // 98: outrider.v1.Stats
-	(*StepStats)(nil),       // 99: outrider.v1.StepStats
-	(*Eviction)(nil),        // 100: outrider.v1.Eviction
-	(*MemberStats)(nil),     // 101: outrider.v1.MemberStats
-	(*GetMetrics)(nil),      // 102: outrider.v1.GetMetrics
-	(*Metrics)(nil),         // 103: outrider.v1.Metrics
-	(*Close)(nil),           // 104: outrider.v1.Close
-	(*Closed)(nil),          // 105: outrider.v1.Closed
-	(*Hold)(nil),            // 106: outrider.v1.Hold
-	(*HoldGranted)(nil),     // 107: outrider.v1.HoldGranted
-	(*AwaitFrontier)(nil),   // 108: outrider.v1.AwaitFrontier
-	(*ReleaseHold)(nil),     // 109: outrider.v1.ReleaseHold
-	(*BeginUpdate)(nil),     // 110: outrider.v1.BeginUpdate
-	(*EngineState)(nil),     // 111: outrider.v1.EngineState
-	(*UpdateState)(nil),     // 112: outrider.v1.UpdateState
-	(*GetUpdate)(nil),       // 113: outrider.v1.GetUpdate
-	(*RecordUpdate)(nil),    // 114: outrider.v1.RecordUpdate
-	(*UndoUpdate)(nil),      // 115: outrider.v1.UndoUpdate
-	nil,                     // 116: outrider.v1.Publish.RolesEntry
-	nil,                     // 117: outrider.v1.Publication.RolesEntry
-	nil,                     // 118: outrider.v1.Books.DiscardedEntry
-	nil,                     // 119: outrider.v1.Books.LiveGroupsEntry
+	(*Keeper)(nil),          // 65: outrider.v1.Keeper
+	(*Keep)(nil),            // 66: outrider.v1.Keep
+	(*Kept)(nil),            // 67: outrider.v1.Kept
+	(*Unkept)(nil),          // 68: outrider.v1.Unkept
+	(*Push)(nil),            // 69: outrider.v1.Push
+	(*Pushed)(nil),          // 70: outrider.v1.Pushed
+	(*EndStream)(nil),       // 71: outrider.v1.EndStream
+	(*LetGo)(nil),           // 72: outrider.v1.LetGo
+	(*Take)(nil),            // 73: outrider.v1.Take
+	(*Alone)(nil),           // 74: outrider.v1.Alone
+	(*CancelTake)(nil),      // 75: outrider.v1.CancelTake
+	(*LeasedGroup)(nil),     // 76: outrider.v1.LeasedGroup
+	(*Lease)(nil),           // 77: outrider.v1.Lease
+	(*Shard)(nil),           // 78: outrider.v1.Shard
+	(*Publish)(nil),         // 79: outrider.v1.Publish
+	(*Publication)(nil),     // 80: outrider.v1.Publication
+	(*Admit)(nil),           // 81: outrider.v1.Admit
+	(*Admitted)(nil),        // 82: outrider.v1.Admitted
+	(*Next)(nil),            // 83: outrider.v1.Next
+	(*Commit)(nil),          // 84: outrider.v1.Commit
+	(*Rollback)(nil),        // 85: outrider.v1.Rollback
+	(*LeaseStatus)(nil),     // 86: outrider.v1.LeaseStatus
+	(*Settled)(nil),         // 87: outrider.v1.Settled
+	(*DiscardGroups)(nil),   // 88: outrider.v1.DiscardGroups
+	(*Entry)(nil),           // 89: outrider.v1.Entry
+	(*SetBase)(nil),         // 90: outrider.v1.SetBase
+	(*Append)(nil),          // 91: outrider.v1.Append
+	(*Mapped)(nil),          // 92: outrider.v1.Mapped
+	(*Committed)(nil),       // 93: outrider.v1.Committed
+	(*GetState)(nil),        // 94: outrider.v1.GetState
+	(*StateBytes)(nil),      // 95: outrider.v1.StateBytes
+	(*Saved)(nil),           // 96: outrider.v1.Saved
+	(*Rewind)(nil),          // 97: outrider.v1.Rewind
+	(*Rewound)(nil),         // 98: outrider.v1.Rewound
+	(*GetStats)(nil),        // 99: outrider.v1.GetStats
+	(*Count)(nil),           // 100: outrider.v1.Count
+	(*Books)(nil),           // 101: outrider.v1.Books
+	(*Stats)(nil),           // 102: outrider.v1.Stats
+	(*StepStats)(nil),       // 103: outrider.v1.StepStats
+	(*Eviction)(nil),        // 104: outrider.v1.Eviction
+	(*MemberStats)(nil),     // 105: outrider.v1.MemberStats
+	(*GetMetrics)(nil),      // 106: outrider.v1.GetMetrics
+	(*Metrics)(nil),         // 107: outrider.v1.Metrics
+	(*Close)(nil),           // 108: outrider.v1.Close
+	(*Closed)(nil),          // 109: outrider.v1.Closed
+	(*Hold)(nil),            // 110: outrider.v1.Hold
+	(*HoldGranted)(nil),     // 111: outrider.v1.HoldGranted
+	(*AwaitFrontier)(nil),   // 112: outrider.v1.AwaitFrontier
+	(*ReleaseHold)(nil),     // 113: outrider.v1.ReleaseHold
+	(*BeginUpdate)(nil),     // 114: outrider.v1.BeginUpdate
+	(*EngineState)(nil),     // 115: outrider.v1.EngineState
+	(*UpdateState)(nil),     // 116: outrider.v1.UpdateState
+	(*GetUpdate)(nil),       // 117: outrider.v1.GetUpdate
+	(*RecordUpdate)(nil),    // 118: outrider.v1.RecordUpdate
+	(*UndoUpdate)(nil),      // 119: outrider.v1.UndoUpdate
+	nil,                     // 120: outrider.v1.Publish.RolesEntry
+	nil,                     // 121: outrider.v1.Publication.RolesEntry
+	nil,                     // 122: outrider.v1.Books.DiscardedEntry
+	nil,                     // 123: outrider.v1.Books.LiveGroupsEntry
 }
 var file_outrider_proto_depIdxs = []int32{
 	1,   // 0: outrider.v1.Frame.error:type_name -> outrider.v1.Error
@@ -9880,144 +10213,153 @@ var file_outrider_proto_depIdxs = []int32{
 	51,  // 33: outrider.v1.Frame.set_slots:type_name -> outrider.v1.SetSlots
 	49,  // 34: outrider.v1.Frame.quiet:type_name -> outrider.v1.Quiet
 	50,  // 35: outrider.v1.Frame.quieted:type_name -> outrider.v1.Quieted
-	69,  // 36: outrider.v1.Frame.take:type_name -> outrider.v1.Take
-	71,  // 37: outrider.v1.Frame.cancel_take:type_name -> outrider.v1.CancelTake
-	73,  // 38: outrider.v1.Frame.lease:type_name -> outrider.v1.Lease
-	75,  // 39: outrider.v1.Frame.publish:type_name -> outrider.v1.Publish
-	76,  // 40: outrider.v1.Frame.publication:type_name -> outrider.v1.Publication
-	77,  // 41: outrider.v1.Frame.admit:type_name -> outrider.v1.Admit
-	78,  // 42: outrider.v1.Frame.admitted:type_name -> outrider.v1.Admitted
-	80,  // 43: outrider.v1.Frame.commit:type_name -> outrider.v1.Commit
-	81,  // 44: outrider.v1.Frame.rollback:type_name -> outrider.v1.Rollback
-	82,  // 45: outrider.v1.Frame.lease_status:type_name -> outrider.v1.LeaseStatus
-	83,  // 46: outrider.v1.Frame.settled:type_name -> outrider.v1.Settled
-	84,  // 47: outrider.v1.Frame.discard_groups:type_name -> outrider.v1.DiscardGroups
-	79,  // 48: outrider.v1.Frame.next:type_name -> outrider.v1.Next
-	65,  // 49: outrider.v1.Frame.push:type_name -> outrider.v1.Push
-	66,  // 50: outrider.v1.Frame.pushed:type_name -> outrider.v1.Pushed
-	67,  // 51: outrider.v1.Frame.end_stream:type_name -> outrider.v1.EndStream
-	68,  // 52: outrider.v1.Frame.let_go:type_name -> outrider.v1.LetGo
-	19,  // 53: outrider.v1.Frame.pull:type_name -> outrider.v1.Pull
-	20,  // 54: outrider.v1.Frame.pulled:type_name -> outrider.v1.Pulled
-	22,  // 55: outrider.v1.Frame.give_back:type_name -> outrider.v1.GiveBack
-	23,  // 56: outrider.v1.Frame.gave_back:type_name -> outrider.v1.GaveBack
-	86,  // 57: outrider.v1.Frame.set_base:type_name -> outrider.v1.SetBase
-	87,  // 58: outrider.v1.Frame.append:type_name -> outrider.v1.Append
-	89,  // 59: outrider.v1.Frame.committed:type_name -> outrider.v1.Committed
-	36,  // 60: outrider.v1.Frame.restored:type_name -> outrider.v1.Restored
-	88,  // 61: outrider.v1.Frame.mapped:type_name -> outrider.v1.Mapped
-	90,  // 62: outrider.v1.Frame.get_state:type_name -> outrider.v1.GetState
-	91,  // 63: outrider.v1.Frame.state_bytes:type_name -> outrider.v1.StateBytes
-	92,  // 64: outrider.v1.Frame.saved:type_name -> outrider.v1.Saved
-	93,  // 65: outrider.v1.Frame.rewind:type_name -> outrider.v1.Rewind
-	94,  // 66: outrider.v1.Frame.rewound:type_name -> outrider.v1.Rewound
-	95,  // 67: outrider.v1.Frame.get_stats:type_name -> outrider.v1.GetStats
-	98,  // 68: outrider.v1.Frame.stats:type_name -> outrider.v1.Stats
-	104, // 69: outrider.v1.Frame.close:type_name -> outrider.v1.Close
-	105, // 70: outrider.v1.Frame.closed:type_name -> outrider.v1.Closed
-	102, // 71: outrider.v1.Frame.get_metrics:type_name -> outrider.v1.GetMetrics
-	103, // 72: outrider.v1.Frame.metrics:type_name -> outrider.v1.Metrics
-	106, // 73: outrider.v1.Frame.hold:type_name -> outrider.v1.Hold
-	107, // 74: outrider.v1.Frame.hold_granted:type_name -> outrider.v1.HoldGranted
-	108, // 75: outrider.v1.Frame.await_frontier:type_name -> outrider.v1.AwaitFrontier
-	109, // 76: outrider.v1.Frame.release_hold:type_name -> outrider.v1.ReleaseHold
-	110, // 77: outrider.v1.Frame.begin_update:type_name -> outrider.v1.BeginUpdate
-	112, // 78: outrider.v1.Frame.update_state:type_name -> outrider.v1.UpdateState
-	113, // 79: outrider.v1.Frame.get_update:type_name -> outrider.v1.GetUpdate
-	114, // 80: outrider.v1.Frame.record_update:type_name -> outrider.v1.RecordUpdate
-	115, // 81: outrider.v1.Frame.undo_update:type_name -> outrider.v1.UndoUpdate
-	7,   // 82: outrider.v1.Timeline.origin:type_name -> outrider.v1.Term
-	8,   // 83: outrider.v1.Receipt.timeline:type_name -> outrider.v1.Timeline
-	10,  // 84: outrider.v1.Locator.segment:type_name -> outrider.v1.SegmentId
-	14,  // 85: outrider.v1.Run.tls:type_name -> outrider.v1.Tls
-	13,  // 86: outrider.v1.Own.run:type_name -> outrider.v1.Run
-	16,  // 87: outrider.v1.Own.config:type_name -> outrider.v1.Config
-	18,  // 88: outrider.v1.Config.source:type_name -> outrider.v1.Source
-	17,  // 89: outrider.v1.Config.times:type_name -> outrider.v1.Times
-	21,  // 90: outrider.v1.Pulled.groups:type_name -> outrider.v1.Given
-	13,  // 91: outrider.v1.Join.run:type_name -> outrider.v1.Run
-	26,  // 92: outrider.v1.Join.worker:type_name -> outrider.v1.WorkerRole
-	28,  // 93: outrider.v1.Join.trainer:type_name -> outrider.v1.TrainerRole
-	27,  // 94: outrider.v1.Join.engine:type_name -> outrider.v1.EngineRole
-	12,  // 95: outrider.v1.Join.endpoint:type_name -> outrider.v1.Endpoint
-	7,   // 96: outrider.v1.Join.known_term:type_name -> outrider.v1.Term
-	29,  // 97: outrider.v1.Join.inventory:type_name -> outrider.v1.Inventory
-	8,   // 98: outrider.v1.WorkerRole.confirmed_timeline:type_name -> outrider.v1.Timeline
-	8,   // 99: outrider.v1.EngineRole.confirmed_timeline:type_name -> outrider.v1.Timeline
-	85,  // 100: outrider.v1.TrainerRole.log:type_name -> outrider.v1.Entry
-	30,  // 101: outrider.v1.Inventory.held:type_name -> outrider.v1.Held
-	9,   // 102: outrider.v1.Held.receipt:type_name -> outrider.v1.Receipt
-	58,  // 103: outrider.v1.Held.outcome:type_name -> outrider.v1.Outcome
-	7,   // 104: outrider.v1.Joined.term:type_name -> outrider.v1.Term
-	8,   // 105: outrider.v1.Joined.timeline:type_name -> outrider.v1.Timeline
-	12,  // 106: outrider.v1.Joined.table:type_name -> outrider.v1.Endpoint
-	10,  // 107: outrider.v1.Joined.table_segment:type_name -> outrider.v1.SegmentId
-	9,   // 108: outrider.v1.Joined.void:type_name -> outrider.v1.Receipt
-	7,   // 109: outrider.v1.NewTerm.term:type_name -> outrider.v1.Term
-	8,   // 110: outrider.v1.NewTimeline.timeline:type_name -> outrider.v1.Timeline
-	1,   // 111: outrider.v1.End.error:type_name -> outrider.v1.Error
-	10,  // 112: outrider.v1.Fetch.segments:type_name -> outrider.v1.SegmentId
-	10,  // 113: outrider.v1.Fetched.segments:type_name -> outrider.v1.SegmentId
-	43,  // 114: outrider.v1.Status.runs:type_name -> outrider.v1.RunStatus
-	98,  // 115: outrider.v1.RunStatus.stats:type_name -> outrider.v1.Stats
-	8,   // 116: outrider.v1.Receipts.timeline:type_name -> outrider.v1.Timeline
-	44,  // 117: outrider.v1.Grant.receipts:type_name -> outrider.v1.Receipts
-	44,  // 118: outrider.v1.Carried.receipts:type_name -> outrider.v1.Receipts
-	44,  // 119: outrider.v1.Credit.receipts:type_name -> outrider.v1.Receipts
-	9,   // 120: outrider.v1.Cancel.receipts:type_name -> outrider.v1.Receipt
-	55,  // 121: outrider.v1.SampleDone.counts:type_name -> outrider.v1.SampleCount
-	9,   // 122: outrider.v1.SampleCount.receipt:type_name -> outrider.v1.Receipt
-	58,  // 123: outrider.v1.Report.outcomes:type_name -> outrider.v1.Outcome
-	57,  // 124: outrider.v1.Report.successes:type_name -> outrider.v1.Successes
-	44,  // 125: outrider.v1.Successes.receipts:type_name -> outrider.v1.Receipts
-	9,   // 126: outrider.v1.Outcome.receipt:type_name -> outrider.v1.Receipt
-	11,  // 127: outrider.v1.Outcome.locator:type_name -> outrider.v1.Locator
-	59,  // 128: outrider.v1.Outcome.summary:type_name -> outrider.v1.Summary
-	1,   // 129: outrider.v1.Reported.errors:type_name -> outrider.v1.Error
-	8,   // 130: outrider.v1.Confirmed.timeline:type_name -> outrider.v1.Timeline
-	70,  // 131: outrider.v1.Take.alone:type_name -> outrider.v1.Alone
-	11,  // 132: outrider.v1.LeasedGroup.locator:type_name -> outrider.v1.Locator
-	59,  // 133: outrider.v1.LeasedGroup.summary:type_name -> outrider.v1.Summary
-	72,  // 134: outrider.v1.Lease.groups:type_name -> outrider.v1.LeasedGroup
-	12,  // 135: outrider.v1.Lease.endpoints:type_name -> outrider.v1.Endpoint
-	11,  // 136: outrider.v1.Shard.locators:type_name -> outrider.v1.Locator
-	74,  // 137: outrider.v1.Publish.shards:type_name -> outrider.v1.Shard
-	116, // 138: outrider.v1.Publish.roles:type_name -> outrider.v1.Publish.RolesEntry
-	8,   // 139: outrider.v1.Publication.timeline:type_name -> outrider.v1.Timeline
-	7,   // 140: outrider.v1.Publication.term:type_name -> outrider.v1.Term
-	74,  // 141: outrider.v1.Publication.shards:type_name -> outrider.v1.Shard
-	117, // 142: outrider.v1.Publication.roles:type_name -> outrider.v1.Publication.RolesEntry
-	12,  // 143: outrider.v1.Publication.endpoints:type_name -> outrider.v1.Endpoint
-	76,  // 144: outrider.v1.Admit.publication:type_name -> outrider.v1.Publication
-	10,  // 145: outrider.v1.Admitted.segments:type_name -> outrider.v1.SegmentId
-	11,  // 146: outrider.v1.Admitted.locators:type_name -> outrider.v1.Locator
-	77,  // 147: outrider.v1.Commit.admit:type_name -> outrider.v1.Admit
-	85,  // 148: outrider.v1.SetBase.log:type_name -> outrider.v1.Entry
-	85,  // 149: outrider.v1.Append.entry:type_name -> outrider.v1.Entry
-	96,  // 150: outrider.v1.Books.reserved:type_name -> outrider.v1.Count
-	96,  // 151: outrider.v1.Books.acknowledged:type_name -> outrider.v1.Count
-	118, // 152: outrider.v1.Books.discarded:type_name -> outrider.v1.Books.DiscardedEntry
-	96,  // 153: outrider.v1.Books.failed:type_name -> outrider.v1.Count
-	96,  // 154: outrider.v1.Books.live:type_name -> outrider.v1.Count
-	119, // 155: outrider.v1.Books.live_groups:type_name -> outrider.v1.Books.LiveGroupsEntry
-	97,  // 156: outrider.v1.Stats.books:type_name -> outrider.v1.Books
-	8,   // 157: outrider.v1.Stats.timeline:type_name -> outrider.v1.Timeline
-	7,   // 158: outrider.v1.Stats.term:type_name -> outrider.v1.Term
-	101, // 159: outrider.v1.Stats.members:type_name -> outrider.v1.MemberStats
-	99,  // 160: outrider.v1.Stats.step:type_name -> outrider.v1.StepStats
-	100, // 161: outrider.v1.StepStats.evictions:type_name -> outrider.v1.Eviction
-	9,   // 162: outrider.v1.Eviction.receipt:type_name -> outrider.v1.Receipt
-	9,   // 163: outrider.v1.Eviction.kept:type_name -> outrider.v1.Receipt
-	98,  // 164: outrider.v1.Closed.stats:type_name -> outrider.v1.Stats
-	111, // 165: outrider.v1.UpdateState.engines:type_name -> outrider.v1.EngineState
-	96,  // 166: outrider.v1.Books.DiscardedEntry.value:type_name -> outrider.v1.Count
-	0,   // 167: outrider.v1.Owner.Session:input_type -> outrider.v1.Frame
-	0,   // 168: outrider.v1.Owner.Session:output_type -> outrider.v1.Frame
-	168, // [168:169] is the sub-list for method output_type
-	167, // [167:168] is the sub-list for method input_type
-	167, // [167:167] is the sub-list for extension type_name
-	167, // [167:167] is the sub-list for extension extendee
-	0,   // [0:167] is the sub-list for field type_name
+	65,  // 36: outrider.v1.Frame.keeper:type_name -> outrider.v1.Keeper
+	66,  // 37: outrider.v1.Frame.keep:type_name -> outrider.v1.Keep
+	67,  // 38: outrider.v1.Frame.kept:type_name -> outrider.v1.Kept
+	68,  // 39: outrider.v1.Frame.unkept:type_name -> outrider.v1.Unkept
+	73,  // 40: outrider.v1.Frame.take:type_name -> outrider.v1.Take
+	75,  // 41: outrider.v1.Frame.cancel_take:type_name -> outrider.v1.CancelTake
+	77,  // 42: outrider.v1.Frame.lease:type_name -> outrider.v1.Lease
+	79,  // 43: outrider.v1.Frame.publish:type_name -> outrider.v1.Publish
+	80,  // 44: outrider.v1.Frame.publication:type_name -> outrider.v1.Publication
+	81,  // 45: outrider.v1.Frame.admit:type_name -> outrider.v1.Admit
+	82,  // 46: outrider.v1.Frame.admitted:type_name -> outrider.v1.Admitted
+	84,  // 47: outrider.v1.Frame.commit:type_name -> outrider.v1.Commit
+	85,  // 48: outrider.v1.Frame.rollback:type_name -> outrider.v1.Rollback
+	86,  // 49: outrider.v1.Frame.lease_status:type_name -> outrider.v1.LeaseStatus
+	87,  // 50: outrider.v1.Frame.settled:type_name -> outrider.v1.Settled
+	88,  // 51: outrider.v1.Frame.discard_groups:type_name -> outrider.v1.DiscardGroups
+	83,  // 52: outrider.v1.Frame.next:type_name -> outrider.v1.Next
+	69,  // 53: outrider.v1.Frame.push:type_name -> outrider.v1.Push
+	70,  // 54: outrider.v1.Frame.pushed:type_name -> outrider.v1.Pushed
+	71,  // 55: outrider.v1.Frame.end_stream:type_name -> outrider.v1.EndStream
+	72,  // 56: outrider.v1.Frame.let_go:type_name -> outrider.v1.LetGo
+	19,  // 57: outrider.v1.Frame.pull:type_name -> outrider.v1.Pull
+	20,  // 58: outrider.v1.Frame.pulled:type_name -> outrider.v1.Pulled
+	22,  // 59: outrider.v1.Frame.give_back:type_name -> outrider.v1.GiveBack
+	23,  // 60: outrider.v1.Frame.gave_back:type_name -> outrider.v1.GaveBack
+	90,  // 61: outrider.v1.Frame.set_base:type_name -> outrider.v1.SetBase
+	91,  // 62: outrider.v1.Frame.append:type_name -> outrider.v1.Append
+	93,  // 63: outrider.v1.Frame.committed:type_name -> outrider.v1.Committed
+	36,  // 64: outrider.v1.Frame.restored:type_name -> outrider.v1.Restored
+	92,  // 65: outrider.v1.Frame.mapped:type_name -> outrider.v1.Mapped
+	94,  // 66: outrider.v1.Frame.get_state:type_name -> outrider.v1.GetState
+	95,  // 67: outrider.v1.Frame.state_bytes:type_name -> outrider.v1.StateBytes
+	96,  // 68: outrider.v1.Frame.saved:type_name -> outrider.v1.Saved
+	97,  // 69: outrider.v1.Frame.rewind:type_name -> outrider.v1.Rewind
+	98,  // 70: outrider.v1.Frame.rewound:type_name -> outrider.v1.Rewound
+	99,  // 71: outrider.v1.Frame.get_stats:type_name -> outrider.v1.GetStats
+	102, // 72: outrider.v1.Frame.stats:type_name -> outrider.v1.Stats
+	108, // 73: outrider.v1.Frame.close:type_name -> outrider.v1.Close
+	109, // 74: outrider.v1.Frame.closed:type_name -> outrider.v1.Closed
+	106, // 75: outrider.v1.Frame.get_metrics:type_name -> outrider.v1.GetMetrics
+	107, // 76: outrider.v1.Frame.metrics:type_name -> outrider.v1.Metrics
+	110, // 77: outrider.v1.Frame.hold:type_name -> outrider.v1.Hold
+	111, // 78: outrider.v1.Frame.hold_granted:type_name -> outrider.v1.HoldGranted
+	112, // 79: outrider.v1.Frame.await_frontier:type_name -> outrider.v1.AwaitFrontier
+	113, // 80: outrider.v1.Frame.release_hold:type_name -> outrider.v1.ReleaseHold
+	114, // 81: outrider.v1.Frame.begin_update:type_name -> outrider.v1.BeginUpdate
+	116, // 82: outrider.v1.Frame.update_state:type_name -> outrider.v1.UpdateState
+	117, // 83: outrider.v1.Frame.get_update:type_name -> outrider.v1.GetUpdate
+	118, // 84: outrider.v1.Frame.record_update:type_name -> outrider.v1.RecordUpdate
+	119, // 85: outrider.v1.Frame.undo_update:type_name -> outrider.v1.UndoUpdate
+	7,   // 86: outrider.v1.Timeline.origin:type_name -> outrider.v1.Term
+	8,   // 87: outrider.v1.Receipt.timeline:type_name -> outrider.v1.Timeline
+	10,  // 88: outrider.v1.Locator.segment:type_name -> outrider.v1.SegmentId
+	14,  // 89: outrider.v1.Run.tls:type_name -> outrider.v1.Tls
+	13,  // 90: outrider.v1.Own.run:type_name -> outrider.v1.Run
+	16,  // 91: outrider.v1.Own.config:type_name -> outrider.v1.Config
+	18,  // 92: outrider.v1.Config.source:type_name -> outrider.v1.Source
+	17,  // 93: outrider.v1.Config.times:type_name -> outrider.v1.Times
+	21,  // 94: outrider.v1.Pulled.groups:type_name -> outrider.v1.Given
+	13,  // 95: outrider.v1.Join.run:type_name -> outrider.v1.Run
+	26,  // 96: outrider.v1.Join.worker:type_name -> outrider.v1.WorkerRole
+	28,  // 97: outrider.v1.Join.trainer:type_name -> outrider.v1.TrainerRole
+	27,  // 98: outrider.v1.Join.engine:type_name -> outrider.v1.EngineRole
+	12,  // 99: outrider.v1.Join.endpoint:type_name -> outrider.v1.Endpoint
+	7,   // 100: outrider.v1.Join.known_term:type_name -> outrider.v1.Term
+	29,  // 101: outrider.v1.Join.inventory:type_name -> outrider.v1.Inventory
+	8,   // 102: outrider.v1.WorkerRole.confirmed_timeline:type_name -> outrider.v1.Timeline
+	8,   // 103: outrider.v1.EngineRole.confirmed_timeline:type_name -> outrider.v1.Timeline
+	89,  // 104: outrider.v1.TrainerRole.log:type_name -> outrider.v1.Entry
+	30,  // 105: outrider.v1.Inventory.held:type_name -> outrider.v1.Held
+	9,   // 106: outrider.v1.Held.receipt:type_name -> outrider.v1.Receipt
+	58,  // 107: outrider.v1.Held.outcome:type_name -> outrider.v1.Outcome
+	7,   // 108: outrider.v1.Joined.term:type_name -> outrider.v1.Term
+	8,   // 109: outrider.v1.Joined.timeline:type_name -> outrider.v1.Timeline
+	12,  // 110: outrider.v1.Joined.table:type_name -> outrider.v1.Endpoint
+	10,  // 111: outrider.v1.Joined.table_segment:type_name -> outrider.v1.SegmentId
+	9,   // 112: outrider.v1.Joined.void:type_name -> outrider.v1.Receipt
+	7,   // 113: outrider.v1.NewTerm.term:type_name -> outrider.v1.Term
+	8,   // 114: outrider.v1.NewTimeline.timeline:type_name -> outrider.v1.Timeline
+	1,   // 115: outrider.v1.End.error:type_name -> outrider.v1.Error
+	10,  // 116: outrider.v1.Fetch.segments:type_name -> outrider.v1.SegmentId
+	10,  // 117: outrider.v1.Fetched.segments:type_name -> outrider.v1.SegmentId
+	43,  // 118: outrider.v1.Status.runs:type_name -> outrider.v1.RunStatus
+	102, // 119: outrider.v1.RunStatus.stats:type_name -> outrider.v1.Stats
+	8,   // 120: outrider.v1.Receipts.timeline:type_name -> outrider.v1.Timeline
+	44,  // 121: outrider.v1.Grant.receipts:type_name -> outrider.v1.Receipts
+	44,  // 122: outrider.v1.Carried.receipts:type_name -> outrider.v1.Receipts
+	44,  // 123: outrider.v1.Credit.receipts:type_name -> outrider.v1.Receipts
+	9,   // 124: outrider.v1.Cancel.receipts:type_name -> outrider.v1.Receipt
+	55,  // 125: outrider.v1.SampleDone.counts:type_name -> outrider.v1.SampleCount
+	9,   // 126: outrider.v1.SampleCount.receipt:type_name -> outrider.v1.Receipt
+	58,  // 127: outrider.v1.Report.outcomes:type_name -> outrider.v1.Outcome
+	57,  // 128: outrider.v1.Report.successes:type_name -> outrider.v1.Successes
+	44,  // 129: outrider.v1.Successes.receipts:type_name -> outrider.v1.Receipts
+	9,   // 130: outrider.v1.Outcome.receipt:type_name -> outrider.v1.Receipt
+	11,  // 131: outrider.v1.Outcome.locator:type_name -> outrider.v1.Locator
+	59,  // 132: outrider.v1.Outcome.summary:type_name -> outrider.v1.Summary
+	1,   // 133: outrider.v1.Reported.errors:type_name -> outrider.v1.Error
+	8,   // 134: outrider.v1.Confirmed.timeline:type_name -> outrider.v1.Timeline
+	12,  // 135: outrider.v1.Keeper.endpoint:type_name -> outrider.v1.Endpoint
+	10,  // 136: outrider.v1.Keep.segments:type_name -> outrider.v1.SegmentId
+	30,  // 137: outrider.v1.Keep.held:type_name -> outrider.v1.Held
+	30,  // 138: outrider.v1.Kept.held:type_name -> outrider.v1.Held
+	9,   // 139: outrider.v1.Unkept.receipts:type_name -> outrider.v1.Receipt
+	74,  // 140: outrider.v1.Take.alone:type_name -> outrider.v1.Alone
+	11,  // 141: outrider.v1.LeasedGroup.locator:type_name -> outrider.v1.Locator
+	59,  // 142: outrider.v1.LeasedGroup.summary:type_name -> outrider.v1.Summary
+	76,  // 143: outrider.v1.Lease.groups:type_name -> outrider.v1.LeasedGroup
+	12,  // 144: outrider.v1.Lease.endpoints:type_name -> outrider.v1.Endpoint
+	11,  // 145: outrider.v1.Shard.locators:type_name -> outrider.v1.Locator
+	78,  // 146: outrider.v1.Publish.shards:type_name -> outrider.v1.Shard
+	120, // 147: outrider.v1.Publish.roles:type_name -> outrider.v1.Publish.RolesEntry
+	8,   // 148: outrider.v1.Publication.timeline:type_name -> outrider.v1.Timeline
+	7,   // 149: outrider.v1.Publication.term:type_name -> outrider.v1.Term
+	78,  // 150: outrider.v1.Publication.shards:type_name -> outrider.v1.Shard
+	121, // 151: outrider.v1.Publication.roles:type_name -> outrider.v1.Publication.RolesEntry
+	12,  // 152: outrider.v1.Publication.endpoints:type_name -> outrider.v1.Endpoint
+	80,  // 153: outrider.v1.Admit.publication:type_name -> outrider.v1.Publication
+	10,  // 154: outrider.v1.Admitted.segments:type_name -> outrider.v1.SegmentId
+	11,  // 155: outrider.v1.Admitted.locators:type_name -> outrider.v1.Locator
+	81,  // 156: outrider.v1.Commit.admit:type_name -> outrider.v1.Admit
+	89,  // 157: outrider.v1.SetBase.log:type_name -> outrider.v1.Entry
+	89,  // 158: outrider.v1.Append.entry:type_name -> outrider.v1.Entry
+	100, // 159: outrider.v1.Books.reserved:type_name -> outrider.v1.Count
+	100, // 160: outrider.v1.Books.acknowledged:type_name -> outrider.v1.Count
+	122, // 161: outrider.v1.Books.discarded:type_name -> outrider.v1.Books.DiscardedEntry
+	100, // 162: outrider.v1.Books.failed:type_name -> outrider.v1.Count
+	100, // 163: outrider.v1.Books.live:type_name -> outrider.v1.Count
+	123, // 164: outrider.v1.Books.live_groups:type_name -> outrider.v1.Books.LiveGroupsEntry
+	101, // 165: outrider.v1.Stats.books:type_name -> outrider.v1.Books
+	8,   // 166: outrider.v1.Stats.timeline:type_name -> outrider.v1.Timeline
+	7,   // 167: outrider.v1.Stats.term:type_name -> outrider.v1.Term
+	105, // 168: outrider.v1.Stats.members:type_name -> outrider.v1.MemberStats
+	103, // 169: outrider.v1.Stats.step:type_name -> outrider.v1.StepStats
+	104, // 170: outrider.v1.StepStats.evictions:type_name -> outrider.v1.Eviction
+	9,   // 171: outrider.v1.Eviction.receipt:type_name -> outrider.v1.Receipt
+	9,   // 172: outrider.v1.Eviction.kept:type_name -> outrider.v1.Receipt
+	102, // 173: outrider.v1.Closed.stats:type_name -> outrider.v1.Stats
+	115, // 174: outrider.v1.UpdateState.engines:type_name -> outrider.v1.EngineState
+	100, // 175: outrider.v1.Books.DiscardedEntry.value:type_name -> outrider.v1.Count
+	0,   // 176: outrider.v1.Owner.Session:input_type -> outrider.v1.Frame
+	0,   // 177: outrider.v1.Owner.Session:output_type -> outrider.v1.Frame
+	177, // [177:178] is the sub-list for method output_type
+	176, // [176:177] is the sub-list for method input_type
+	176, // [176:176] is the sub-list for extension type_name
+	176, // [176:176] is the sub-list for extension extendee
+	0,   // [0:176] is the sub-list for field type_name
 }
 
 func init() { file_outrider_proto_init() }
@@ -10061,6 +10403,10 @@ func file_outrider_proto_init() {
 		(*Frame_SetSlots)(nil),
 		(*Frame_Quiet)(nil),
 		(*Frame_Quieted)(nil),
+		(*Frame_Keeper)(nil),
+		(*Frame_Keep)(nil),
+		(*Frame_Kept)(nil),
+		(*Frame_Unkept)(nil),
 		(*Frame_Take)(nil),
 		(*Frame_CancelTake)(nil),
 		(*Frame_Lease)(nil),
@@ -10114,7 +10460,7 @@ func file_outrider_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_outrider_proto_rawDesc), len(file_outrider_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   120,
+			NumMessages:   124,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -6,7 +6,7 @@ from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Map
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class Frame(_message.Message):
-    __slots__ = ["id", "answer", "member", "error", "ready", "hello", "spilled", "log_line", "done", "own", "owned", "join", "joined", "leave", "locate", "located", "new_term", "new_timeline", "end", "fetch", "fetched", "get_status", "status", "grant", "cancel", "sample_done", "report", "reported", "confirm", "confirmed", "drain", "release", "carried", "credit", "cancel_groups", "groups_cancelled", "set_slots", "quiet", "quieted", "take", "cancel_take", "lease", "publish", "publication", "admit", "admitted", "commit", "rollback", "lease_status", "settled", "discard_groups", "next", "push", "pushed", "end_stream", "let_go", "pull", "pulled", "give_back", "gave_back", "set_base", "append", "committed", "restored", "mapped", "get_state", "state_bytes", "saved", "rewind", "rewound", "get_stats", "stats", "close", "closed", "get_metrics", "metrics", "hold", "hold_granted", "await_frontier", "release_hold", "begin_update", "update_state", "get_update", "record_update", "undo_update"]
+    __slots__ = ["id", "answer", "member", "error", "ready", "hello", "spilled", "log_line", "done", "own", "owned", "join", "joined", "leave", "locate", "located", "new_term", "new_timeline", "end", "fetch", "fetched", "get_status", "status", "grant", "cancel", "sample_done", "report", "reported", "confirm", "confirmed", "drain", "release", "carried", "credit", "cancel_groups", "groups_cancelled", "set_slots", "quiet", "quieted", "keeper", "keep", "kept", "unkept", "take", "cancel_take", "lease", "publish", "publication", "admit", "admitted", "commit", "rollback", "lease_status", "settled", "discard_groups", "next", "push", "pushed", "end_stream", "let_go", "pull", "pulled", "give_back", "gave_back", "set_base", "append", "committed", "restored", "mapped", "get_state", "state_bytes", "saved", "rewind", "rewound", "get_stats", "stats", "close", "closed", "get_metrics", "metrics", "hold", "hold_granted", "await_frontier", "release_hold", "begin_update", "update_state", "get_update", "record_update", "undo_update"]
     ID_FIELD_NUMBER: _ClassVar[int]
     ANSWER_FIELD_NUMBER: _ClassVar[int]
     MEMBER_FIELD_NUMBER: _ClassVar[int]
@@ -46,6 +46,10 @@ class Frame(_message.Message):
     SET_SLOTS_FIELD_NUMBER: _ClassVar[int]
     QUIET_FIELD_NUMBER: _ClassVar[int]
     QUIETED_FIELD_NUMBER: _ClassVar[int]
+    KEEPER_FIELD_NUMBER: _ClassVar[int]
+    KEEP_FIELD_NUMBER: _ClassVar[int]
+    KEPT_FIELD_NUMBER: _ClassVar[int]
+    UNKEPT_FIELD_NUMBER: _ClassVar[int]
     TAKE_FIELD_NUMBER: _ClassVar[int]
     CANCEL_TAKE_FIELD_NUMBER: _ClassVar[int]
     LEASE_FIELD_NUMBER: _ClassVar[int]
@@ -131,6 +135,10 @@ class Frame(_message.Message):
     set_slots: SetSlots
     quiet: Quiet
     quieted: Quieted
+    keeper: Keeper
+    keep: Keep
+    kept: Kept
+    unkept: Unkept
     take: Take
     cancel_take: CancelTake
     lease: Lease
@@ -177,7 +185,7 @@ class Frame(_message.Message):
     get_update: GetUpdate
     record_update: RecordUpdate
     undo_update: UndoUpdate
-    def __init__(self, id: _Optional[int] = ..., answer: bool = ..., member: _Optional[int] = ..., error: _Optional[_Union[Error, _Mapping]] = ..., ready: _Optional[_Union[Ready, _Mapping]] = ..., hello: _Optional[_Union[Hello, _Mapping]] = ..., spilled: _Optional[_Union[Spilled, _Mapping]] = ..., log_line: _Optional[_Union[LogLine, _Mapping]] = ..., done: _Optional[_Union[Done, _Mapping]] = ..., own: _Optional[_Union[Own, _Mapping]] = ..., owned: _Optional[_Union[Owned, _Mapping]] = ..., join: _Optional[_Union[Join, _Mapping]] = ..., joined: _Optional[_Union[Joined, _Mapping]] = ..., leave: _Optional[_Union[Leave, _Mapping]] = ..., locate: _Optional[_Union[Locate, _Mapping]] = ..., located: _Optional[_Union[Located, _Mapping]] = ..., new_term: _Optional[_Union[NewTerm, _Mapping]] = ..., new_timeline: _Optional[_Union[NewTimeline, _Mapping]] = ..., end: _Optional[_Union[End, _Mapping]] = ..., fetch: _Optional[_Union[Fetch, _Mapping]] = ..., fetched: _Optional[_Union[Fetched, _Mapping]] = ..., get_status: _Optional[_Union[GetStatus, _Mapping]] = ..., status: _Optional[_Union[Status, _Mapping]] = ..., grant: _Optional[_Union[Grant, _Mapping]] = ..., cancel: _Optional[_Union[Cancel, _Mapping]] = ..., sample_done: _Optional[_Union[SampleDone, _Mapping]] = ..., report: _Optional[_Union[Report, _Mapping]] = ..., reported: _Optional[_Union[Reported, _Mapping]] = ..., confirm: _Optional[_Union[Confirm, _Mapping]] = ..., confirmed: _Optional[_Union[Confirmed, _Mapping]] = ..., drain: _Optional[_Union[Drain, _Mapping]] = ..., release: _Optional[_Union[Release, _Mapping]] = ..., carried: _Optional[_Union[Carried, _Mapping]] = ..., credit: _Optional[_Union[Credit, _Mapping]] = ..., cancel_groups: _Optional[_Union[CancelGroups, _Mapping]] = ..., groups_cancelled: _Optional[_Union[GroupsCancelled, _Mapping]] = ..., set_slots: _Optional[_Union[SetSlots, _Mapping]] = ..., quiet: _Optional[_Union[Quiet, _Mapping]] = ..., quieted: _Optional[_Union[Quieted, _Mapping]] = ..., take: _Optional[_Union[Take, _Mapping]] = ..., cancel_take: _Optional[_Union[CancelTake, _Mapping]] = ..., lease: _Optional[_Union[Lease, _Mapping]] = ..., publish: _Optional[_Union[Publish, _Mapping]] = ..., publication: _Optional[_Union[Publication, _Mapping]] = ..., admit: _Optional[_Union[Admit, _Mapping]] = ..., admitted: _Optional[_Union[Admitted, _Mapping]] = ..., commit: _Optional[_Union[Commit, _Mapping]] = ..., rollback: _Optional[_Union[Rollback, _Mapping]] = ..., lease_status: _Optional[_Union[LeaseStatus, _Mapping]] = ..., settled: _Optional[_Union[Settled, _Mapping]] = ..., discard_groups: _Optional[_Union[DiscardGroups, _Mapping]] = ..., next: _Optional[_Union[Next, _Mapping]] = ..., push: _Optional[_Union[Push, _Mapping]] = ..., pushed: _Optional[_Union[Pushed, _Mapping]] = ..., end_stream: _Optional[_Union[EndStream, _Mapping]] = ..., let_go: _Optional[_Union[LetGo, _Mapping]] = ..., pull: _Optional[_Union[Pull, _Mapping]] = ..., pulled: _Optional[_Union[Pulled, _Mapping]] = ..., give_back: _Optional[_Union[GiveBack, _Mapping]] = ..., gave_back: _Optional[_Union[GaveBack, _Mapping]] = ..., set_base: _Optional[_Union[SetBase, _Mapping]] = ..., append: _Optional[_Union[Append, _Mapping]] = ..., committed: _Optional[_Union[Committed, _Mapping]] = ..., restored: _Optional[_Union[Restored, _Mapping]] = ..., mapped: _Optional[_Union[Mapped, _Mapping]] = ..., get_state: _Optional[_Union[GetState, _Mapping]] = ..., state_bytes: _Optional[_Union[StateBytes, _Mapping]] = ..., saved: _Optional[_Union[Saved, _Mapping]] = ..., rewind: _Optional[_Union[Rewind, _Mapping]] = ..., rewound: _Optional[_Union[Rewound, _Mapping]] = ..., get_stats: _Optional[_Union[GetStats, _Mapping]] = ..., stats: _Optional[_Union[Stats, _Mapping]] = ..., close: _Optional[_Union[Close, _Mapping]] = ..., closed: _Optional[_Union[Closed, _Mapping]] = ..., get_metrics: _Optional[_Union[GetMetrics, _Mapping]] = ..., metrics: _Optional[_Union[Metrics, _Mapping]] = ..., hold: _Optional[_Union[Hold, _Mapping]] = ..., hold_granted: _Optional[_Union[HoldGranted, _Mapping]] = ..., await_frontier: _Optional[_Union[AwaitFrontier, _Mapping]] = ..., release_hold: _Optional[_Union[ReleaseHold, _Mapping]] = ..., begin_update: _Optional[_Union[BeginUpdate, _Mapping]] = ..., update_state: _Optional[_Union[UpdateState, _Mapping]] = ..., get_update: _Optional[_Union[GetUpdate, _Mapping]] = ..., record_update: _Optional[_Union[RecordUpdate, _Mapping]] = ..., undo_update: _Optional[_Union[UndoUpdate, _Mapping]] = ...) -> None: ...
+    def __init__(self, id: _Optional[int] = ..., answer: bool = ..., member: _Optional[int] = ..., error: _Optional[_Union[Error, _Mapping]] = ..., ready: _Optional[_Union[Ready, _Mapping]] = ..., hello: _Optional[_Union[Hello, _Mapping]] = ..., spilled: _Optional[_Union[Spilled, _Mapping]] = ..., log_line: _Optional[_Union[LogLine, _Mapping]] = ..., done: _Optional[_Union[Done, _Mapping]] = ..., own: _Optional[_Union[Own, _Mapping]] = ..., owned: _Optional[_Union[Owned, _Mapping]] = ..., join: _Optional[_Union[Join, _Mapping]] = ..., joined: _Optional[_Union[Joined, _Mapping]] = ..., leave: _Optional[_Union[Leave, _Mapping]] = ..., locate: _Optional[_Union[Locate, _Mapping]] = ..., located: _Optional[_Union[Located, _Mapping]] = ..., new_term: _Optional[_Union[NewTerm, _Mapping]] = ..., new_timeline: _Optional[_Union[NewTimeline, _Mapping]] = ..., end: _Optional[_Union[End, _Mapping]] = ..., fetch: _Optional[_Union[Fetch, _Mapping]] = ..., fetched: _Optional[_Union[Fetched, _Mapping]] = ..., get_status: _Optional[_Union[GetStatus, _Mapping]] = ..., status: _Optional[_Union[Status, _Mapping]] = ..., grant: _Optional[_Union[Grant, _Mapping]] = ..., cancel: _Optional[_Union[Cancel, _Mapping]] = ..., sample_done: _Optional[_Union[SampleDone, _Mapping]] = ..., report: _Optional[_Union[Report, _Mapping]] = ..., reported: _Optional[_Union[Reported, _Mapping]] = ..., confirm: _Optional[_Union[Confirm, _Mapping]] = ..., confirmed: _Optional[_Union[Confirmed, _Mapping]] = ..., drain: _Optional[_Union[Drain, _Mapping]] = ..., release: _Optional[_Union[Release, _Mapping]] = ..., carried: _Optional[_Union[Carried, _Mapping]] = ..., credit: _Optional[_Union[Credit, _Mapping]] = ..., cancel_groups: _Optional[_Union[CancelGroups, _Mapping]] = ..., groups_cancelled: _Optional[_Union[GroupsCancelled, _Mapping]] = ..., set_slots: _Optional[_Union[SetSlots, _Mapping]] = ..., quiet: _Optional[_Union[Quiet, _Mapping]] = ..., quieted: _Optional[_Union[Quieted, _Mapping]] = ..., keeper: _Optional[_Union[Keeper, _Mapping]] = ..., keep: _Optional[_Union[Keep, _Mapping]] = ..., kept: _Optional[_Union[Kept, _Mapping]] = ..., unkept: _Optional[_Union[Unkept, _Mapping]] = ..., take: _Optional[_Union[Take, _Mapping]] = ..., cancel_take: _Optional[_Union[CancelTake, _Mapping]] = ..., lease: _Optional[_Union[Lease, _Mapping]] = ..., publish: _Optional[_Union[Publish, _Mapping]] = ..., publication: _Optional[_Union[Publication, _Mapping]] = ..., admit: _Optional[_Union[Admit, _Mapping]] = ..., admitted: _Optional[_Union[Admitted, _Mapping]] = ..., commit: _Optional[_Union[Commit, _Mapping]] = ..., rollback: _Optional[_Union[Rollback, _Mapping]] = ..., lease_status: _Optional[_Union[LeaseStatus, _Mapping]] = ..., settled: _Optional[_Union[Settled, _Mapping]] = ..., discard_groups: _Optional[_Union[DiscardGroups, _Mapping]] = ..., next: _Optional[_Union[Next, _Mapping]] = ..., push: _Optional[_Union[Push, _Mapping]] = ..., pushed: _Optional[_Union[Pushed, _Mapping]] = ..., end_stream: _Optional[_Union[EndStream, _Mapping]] = ..., let_go: _Optional[_Union[LetGo, _Mapping]] = ..., pull: _Optional[_Union[Pull, _Mapping]] = ..., pulled: _Optional[_Union[Pulled, _Mapping]] = ..., give_back: _Optional[_Union[GiveBack, _Mapping]] = ..., gave_back: _Optional[_Union[GaveBack, _Mapping]] = ..., set_base: _Optional[_Union[SetBase, _Mapping]] = ..., append: _Optional[_Union[Append, _Mapping]] = ..., committed: _Optional[_Union[Committed, _Mapping]] = ..., restored: _Optional[_Union[Restored, _Mapping]] = ..., mapped: _Optional[_Union[Mapped, _Mapping]] = ..., get_state: _Optional[_Union[GetState, _Mapping]] = ..., state_bytes: _Optional[_Union[StateBytes, _Mapping]] = ..., saved: _Optional[_Union[Saved, _Mapping]] = ..., rewind: _Optional[_Union[Rewind, _Mapping]] = ..., rewound: _Optional[_Union[Rewound, _Mapping]] = ..., get_stats: _Optional[_Union[GetStats, _Mapping]] = ..., stats: _Optional[_Union[Stats, _Mapping]] = ..., close: _Optional[_Union[Close, _Mapping]] = ..., closed: _Optional[_Union[Closed, _Mapping]] = ..., get_metrics: _Optional[_Union[GetMetrics, _Mapping]] = ..., metrics: _Optional[_Union[Metrics, _Mapping]] = ..., hold: _Optional[_Union[Hold, _Mapping]] = ..., hold_granted: _Optional[_Union[HoldGranted, _Mapping]] = ..., await_frontier: _Optional[_Union[AwaitFrontier, _Mapping]] = ..., release_hold: _Optional[_Union[ReleaseHold, _Mapping]] = ..., begin_update: _Optional[_Union[BeginUpdate, _Mapping]] = ..., update_state: _Optional[_Union[UpdateState, _Mapping]] = ..., get_update: _Optional[_Union[GetUpdate, _Mapping]] = ..., record_update: _Optional[_Union[RecordUpdate, _Mapping]] = ..., undo_update: _Optional[_Union[UndoUpdate, _Mapping]] = ...) -> None: ...
 
 class Error(_message.Message):
     __slots__ = ["kind", "message"]
@@ -266,14 +274,16 @@ class SegmentId(_message.Message):
     def __init__(self, holder: _Optional[int] = ..., number: _Optional[int] = ...) -> None: ...
 
 class Locator(_message.Message):
-    __slots__ = ["segment", "first_row", "rows"]
+    __slots__ = ["segment", "first_row", "rows", "keeper"]
     SEGMENT_FIELD_NUMBER: _ClassVar[int]
     FIRST_ROW_FIELD_NUMBER: _ClassVar[int]
     ROWS_FIELD_NUMBER: _ClassVar[int]
+    KEEPER_FIELD_NUMBER: _ClassVar[int]
     segment: SegmentId
     first_row: int
     rows: int
-    def __init__(self, segment: _Optional[_Union[SegmentId, _Mapping]] = ..., first_row: _Optional[int] = ..., rows: _Optional[int] = ...) -> None: ...
+    keeper: int
+    def __init__(self, segment: _Optional[_Union[SegmentId, _Mapping]] = ..., first_row: _Optional[int] = ..., rows: _Optional[int] = ..., keeper: _Optional[int] = ...) -> None: ...
 
 class Endpoint(_message.Message):
     __slots__ = ["session", "host", "socket", "address", "memory"]
@@ -878,10 +888,44 @@ class Drain(_message.Message):
     def __init__(self) -> None: ...
 
 class Release(_message.Message):
-    __slots__ = ["executions"]
+    __slots__ = ["executions", "worker"]
     EXECUTIONS_FIELD_NUMBER: _ClassVar[int]
+    WORKER_FIELD_NUMBER: _ClassVar[int]
     executions: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, executions: _Optional[_Iterable[int]] = ...) -> None: ...
+    worker: int
+    def __init__(self, executions: _Optional[_Iterable[int]] = ..., worker: _Optional[int] = ...) -> None: ...
+
+class Keeper(_message.Message):
+    __slots__ = ["endpoint"]
+    ENDPOINT_FIELD_NUMBER: _ClassVar[int]
+    endpoint: Endpoint
+    def __init__(self, endpoint: _Optional[_Union[Endpoint, _Mapping]] = ...) -> None: ...
+
+class Keep(_message.Message):
+    __slots__ = ["token", "keeper", "segments", "held"]
+    TOKEN_FIELD_NUMBER: _ClassVar[int]
+    KEEPER_FIELD_NUMBER: _ClassVar[int]
+    SEGMENTS_FIELD_NUMBER: _ClassVar[int]
+    HELD_FIELD_NUMBER: _ClassVar[int]
+    token: str
+    keeper: int
+    segments: _containers.RepeatedCompositeFieldContainer[SegmentId]
+    held: _containers.RepeatedCompositeFieldContainer[Held]
+    def __init__(self, token: _Optional[str] = ..., keeper: _Optional[int] = ..., segments: _Optional[_Iterable[_Union[SegmentId, _Mapping]]] = ..., held: _Optional[_Iterable[_Union[Held, _Mapping]]] = ...) -> None: ...
+
+class Kept(_message.Message):
+    __slots__ = ["held", "address"]
+    HELD_FIELD_NUMBER: _ClassVar[int]
+    ADDRESS_FIELD_NUMBER: _ClassVar[int]
+    held: _containers.RepeatedCompositeFieldContainer[Held]
+    address: str
+    def __init__(self, held: _Optional[_Iterable[_Union[Held, _Mapping]]] = ..., address: _Optional[str] = ...) -> None: ...
+
+class Unkept(_message.Message):
+    __slots__ = ["receipts"]
+    RECEIPTS_FIELD_NUMBER: _ClassVar[int]
+    receipts: _containers.RepeatedCompositeFieldContainer[Receipt]
+    def __init__(self, receipts: _Optional[_Iterable[_Union[Receipt, _Mapping]]] = ...) -> None: ...
 
 class Push(_message.Message):
     __slots__ = ["ids", "digests", "rows", "wait"]
@@ -1236,7 +1280,7 @@ class Books(_message.Message):
     def __init__(self, reserved: _Optional[_Union[Count, _Mapping]] = ..., acknowledged: _Optional[_Union[Count, _Mapping]] = ..., discarded: _Optional[_Mapping[str, Count]] = ..., failed: _Optional[_Union[Count, _Mapping]] = ..., live: _Optional[_Union[Count, _Mapping]] = ..., live_groups: _Optional[_Mapping[str, int]] = ...) -> None: ...
 
 class Stats(_message.Message):
-    __slots__ = ["books", "next_rollout", "announced_version", "timeline", "term", "executing", "executing_limit", "retained", "retained_limit", "completed", "completed_limit", "bytes", "bytes_limit", "holds", "workers", "trainers", "requeued", "stale_outcomes", "evicted", "staleness_mean", "staleness_max", "rewinds", "resident_bytes", "ownership", "members", "unconfirmed", "recovering", "cursor", "replay", "waiting_for_bytes", "overdrawn", "stuck", "resting", "interrupted", "orphans", "waits_for", "sampled_tokens", "trained_tokens", "stale_requeues", "step"]
+    __slots__ = ["books", "next_rollout", "announced_version", "timeline", "term", "executing", "executing_limit", "retained", "retained_limit", "completed", "completed_limit", "bytes", "bytes_limit", "holds", "workers", "trainers", "requeued", "stale_outcomes", "evicted", "staleness_mean", "staleness_max", "rewinds", "resident_bytes", "ownership", "members", "unconfirmed", "recovering", "cursor", "replay", "waiting_for_bytes", "overdrawn", "stuck", "resting", "interrupted", "kept", "rescued", "orphans", "waits_for", "sampled_tokens", "trained_tokens", "stale_requeues", "step"]
     BOOKS_FIELD_NUMBER: _ClassVar[int]
     NEXT_ROLLOUT_FIELD_NUMBER: _ClassVar[int]
     ANNOUNCED_VERSION_FIELD_NUMBER: _ClassVar[int]
@@ -1271,6 +1315,8 @@ class Stats(_message.Message):
     STUCK_FIELD_NUMBER: _ClassVar[int]
     RESTING_FIELD_NUMBER: _ClassVar[int]
     INTERRUPTED_FIELD_NUMBER: _ClassVar[int]
+    KEPT_FIELD_NUMBER: _ClassVar[int]
+    RESCUED_FIELD_NUMBER: _ClassVar[int]
     ORPHANS_FIELD_NUMBER: _ClassVar[int]
     WAITS_FOR_FIELD_NUMBER: _ClassVar[int]
     SAMPLED_TOKENS_FIELD_NUMBER: _ClassVar[int]
@@ -1311,13 +1357,15 @@ class Stats(_message.Message):
     stuck: int
     resting: int
     interrupted: int
+    kept: int
+    rescued: int
     orphans: int
     waits_for: str
     sampled_tokens: _containers.RepeatedScalarFieldContainer[int]
     trained_tokens: _containers.RepeatedScalarFieldContainer[int]
     stale_requeues: _containers.RepeatedScalarFieldContainer[int]
     step: StepStats
-    def __init__(self, books: _Optional[_Union[Books, _Mapping]] = ..., next_rollout: _Optional[int] = ..., announced_version: _Optional[int] = ..., timeline: _Optional[_Union[Timeline, _Mapping]] = ..., term: _Optional[_Union[Term, _Mapping]] = ..., executing: _Optional[int] = ..., executing_limit: _Optional[int] = ..., retained: _Optional[int] = ..., retained_limit: _Optional[int] = ..., completed: _Optional[int] = ..., completed_limit: _Optional[int] = ..., bytes: _Optional[int] = ..., bytes_limit: _Optional[int] = ..., holds: _Optional[int] = ..., workers: _Optional[int] = ..., trainers: _Optional[int] = ..., requeued: _Optional[int] = ..., stale_outcomes: _Optional[int] = ..., evicted: _Optional[int] = ..., staleness_mean: _Optional[float] = ..., staleness_max: _Optional[int] = ..., rewinds: _Optional[int] = ..., resident_bytes: _Optional[int] = ..., ownership: _Optional[str] = ..., members: _Optional[_Iterable[_Union[MemberStats, _Mapping]]] = ..., unconfirmed: _Optional[int] = ..., recovering: bool = ..., cursor: _Optional[int] = ..., replay: _Optional[int] = ..., waiting_for_bytes: _Optional[int] = ..., overdrawn: _Optional[int] = ..., stuck: _Optional[int] = ..., resting: _Optional[int] = ..., interrupted: _Optional[int] = ..., orphans: _Optional[int] = ..., waits_for: _Optional[str] = ..., sampled_tokens: _Optional[_Iterable[int]] = ..., trained_tokens: _Optional[_Iterable[int]] = ..., stale_requeues: _Optional[_Iterable[int]] = ..., step: _Optional[_Union[StepStats, _Mapping]] = ...) -> None: ...
+    def __init__(self, books: _Optional[_Union[Books, _Mapping]] = ..., next_rollout: _Optional[int] = ..., announced_version: _Optional[int] = ..., timeline: _Optional[_Union[Timeline, _Mapping]] = ..., term: _Optional[_Union[Term, _Mapping]] = ..., executing: _Optional[int] = ..., executing_limit: _Optional[int] = ..., retained: _Optional[int] = ..., retained_limit: _Optional[int] = ..., completed: _Optional[int] = ..., completed_limit: _Optional[int] = ..., bytes: _Optional[int] = ..., bytes_limit: _Optional[int] = ..., holds: _Optional[int] = ..., workers: _Optional[int] = ..., trainers: _Optional[int] = ..., requeued: _Optional[int] = ..., stale_outcomes: _Optional[int] = ..., evicted: _Optional[int] = ..., staleness_mean: _Optional[float] = ..., staleness_max: _Optional[int] = ..., rewinds: _Optional[int] = ..., resident_bytes: _Optional[int] = ..., ownership: _Optional[str] = ..., members: _Optional[_Iterable[_Union[MemberStats, _Mapping]]] = ..., unconfirmed: _Optional[int] = ..., recovering: bool = ..., cursor: _Optional[int] = ..., replay: _Optional[int] = ..., waiting_for_bytes: _Optional[int] = ..., overdrawn: _Optional[int] = ..., stuck: _Optional[int] = ..., resting: _Optional[int] = ..., interrupted: _Optional[int] = ..., kept: _Optional[int] = ..., rescued: _Optional[int] = ..., orphans: _Optional[int] = ..., waits_for: _Optional[str] = ..., sampled_tokens: _Optional[_Iterable[int]] = ..., trained_tokens: _Optional[_Iterable[int]] = ..., stale_requeues: _Optional[_Iterable[int]] = ..., step: _Optional[_Union[StepStats, _Mapping]] = ...) -> None: ...
 
 class StepStats(_message.Message):
     __slots__ = ["consumed", "consumed_staleness_mean", "consumed_staleness_max", "evicted_full", "evicted_stale", "requeued", "buffered", "buffered_staleness_mean", "buffered_staleness_max", "evictions"]

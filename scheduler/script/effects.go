@@ -80,6 +80,8 @@ func (r *Runner) carry(from *scheduler.Scheduler, e scheduler.Effect) string {
 			names = append(names, r.receipt(c))
 		}
 		return fmt.Sprintf("carried %s %s", r.session(e.Session), strings.Join(names, ","))
+	case scheduler.KeepBy:
+		return fmt.Sprintf("keep %s by %s", r.session(e.Session), r.session(e.Keeper))
 	case scheduler.Cancel:
 		r.count(from).cancelled(e.Receipt)
 		r.send(from, e.Session, e)
@@ -96,6 +98,11 @@ func (r *Runner) carry(from *scheduler.Scheduler, e scheduler.Effect) string {
 		}
 		if d, ok := r.count(from).released(e.Handle); ok && r.frees {
 			from.BytesReleased(d.host, d.bytes)
+		}
+		for _, p := range r.procs {
+			if len(p.kept) > 0 && p.on == from {
+				p.kept = slices.DeleteFunc(p.kept, func(h scheduler.Held) bool { return h.Receipt == e.Receipt })
+			}
 		}
 		r.send(from, e.Holder, e)
 		return text

@@ -124,6 +124,11 @@ func (r *Runner) rename(p *process, to leases.Receipt) {
 	if h := p.holding(to.Execution); h != nil {
 		h.Receipt = to
 	}
+	for i := range p.kept {
+		if runOf(p.kept[i].Receipt) == runOf(to) {
+			p.kept[i].Receipt = to
+		}
+	}
 	if i, known := r.places[runOf(to)]; known {
 		r.executions[i].Receipt = to
 	}
@@ -152,6 +157,9 @@ func (r *Runner) answered(from *scheduler.Scheduler, e scheduler.Answer) {
 		return
 	}
 	r.answers[e.Ticket] = e
+	if unkept, ok := e.Value.(scheduler.Unkept); ok {
+		r.keeping[e.Ticket].answered(r, from, unkept)
+	}
 	switch v := e.Value.(type) {
 	case scheduler.Lease:
 		r.holders[v.Admission] = caller.p

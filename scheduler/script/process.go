@@ -31,6 +31,9 @@ type process struct {
 	// stop has the executions that it was told to end: their data is not wanted.
 	stop map[uint64]bool
 
+	// kept is what it keeps for workers of other processes.
+	kept []scheduler.Held
+
 	// Producer: what it has pushed and not been told to forget, in order.
 	pushed []leases.Push
 
@@ -78,7 +81,7 @@ func (r *Runner) process(a *args) *process {
 	name := a.word("a name")
 	r.made++
 	p := &process{name: name, at: -1, slow: a.flag("slow"), stop: map[uint64]bool{}}
-	p.member = scheduler.Member{Session: leases.Session(processSessions + r.made), Host: a.text("host", "host1"), Name: name, Pid: int64(r.made)}
+	p.member = scheduler.Member{Session: leases.Session(processSessions + r.made), Host: a.text("host", "host1"), Process: a.text("process", ""), Name: name, Pid: int64(r.made)}
 	r.sessions[p.member.Session], r.bySessions[p.member.Session] = name, p
 	r.procs = append(r.procs, p)
 	return p
@@ -185,6 +188,9 @@ func (r *Runner) cmdReattach(a *args) {
 	r.attach(p, !kept)
 	if p.on == r.owner {
 		r.pushAgain(p)
+		if len(p.kept) > 0 {
+			r.keep(p, p.kept)
+		}
 	}
 }
 
@@ -209,7 +215,7 @@ func (r *Runner) cmdSidecar(a *args) {
 	p := r.find(a.word("a process"))
 	r.detach(p, "sidecar killed")
 	r.made++
-	p.on, p.inbox, p.queue, p.words, p.unsaid, p.copied = nil, nil, nil, nil, false, true
+	p.on, p.inbox, p.queue, p.words, p.kept, p.unsaid, p.copied = nil, nil, nil, nil, nil, false, true
 	if a.flag("without-copy") {
 		p.base, p.log = nil, nil
 	}

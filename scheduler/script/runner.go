@@ -39,6 +39,7 @@ type Runner struct {
 	callers map[scheduler.Ticket]caller
 	// backs are the calls that put the weights of the trainers back to older ones when they are answered.
 	backs    map[scheduler.Ticket]bool
+	keeping  map[scheduler.Ticket]keeping
 	holders  map[uint64]*process // of a lease, by admission
 	released map[letGo]bool      // data that was let go
 	breaks   int
@@ -65,7 +66,7 @@ func New() *Runner {
 		asked: map[scheduler.Ticket]*scheduler.Scheduler{}, commits: map[scheduler.Ticket]uint64{},
 		bySessions: map[leases.Session]*process{}, accounts: map[*scheduler.Scheduler]*account{}, grants: map[granted]leases.Receipt{}, oldest: map[run]int64{},
 		given: map[uint64]scheduler.Lease{}, pubs: map[uint64]scheduler.Publication{}, states: map[string]checkpoint{},
-		admitted: map[uint64][]*process{}, callers: map[scheduler.Ticket]caller{}, holders: map[uint64]*process{}, pushes: map[leases.PushID]string{}, supplies: map[*scheduler.Scheduler]*supply{}, released: map[letGo]bool{}, backs: map[scheduler.Ticket]bool{},
+		admitted: map[uint64][]*process{}, callers: map[scheduler.Ticket]caller{}, holders: map[uint64]*process{}, pushes: map[leases.PushID]string{}, supplies: map[*scheduler.Scheduler]*supply{}, released: map[letGo]bool{}, backs: map[scheduler.Ticket]bool{}, keeping: map[scheduler.Ticket]keeping{},
 	}
 }
 
@@ -128,7 +129,7 @@ func init() {
 		"advance": (*Runner).cmdAdvance, "logs": (*Runner).cmdLogs,
 		"done": (*Runner).cmdDone, "success": (*Runner).cmdTerminal, "retry": (*Runner).cmdTerminal,
 		"failure": (*Runner).cmdTerminal, "discard": (*Runner).cmdTerminal, "report": (*Runner).cmdReport, "confirm": (*Runner).cmdConfirm,
-		"freed": (*Runner).cmdFreed, "slots": (*Runner).cmdSlots, "engine": (*Runner).cmdEngine, "quiet": (*Runner).cmdQuiet, "cancel-groups": (*Runner).cmdCancelGroups, "credit": (*Runner).cmdCredit, "mapped": (*Runner).cmdMapped,
+		"freed": (*Runner).cmdFreed, "slots": (*Runner).cmdSlots, "engine": (*Runner).cmdEngine, "quiet": (*Runner).cmdQuiet, "cancel-groups": (*Runner).cmdCancelGroups, "credit": (*Runner).cmdCredit, "mapped": (*Runner).cmdMapped, "kept": (*Runner).cmdKept,
 		"push": (*Runner).cmdPush, "end-stream": (*Runner).cmdEndStream, "source": (*Runner).cmdSource,
 		"take": (*Runner).cmdTake, "cancel-take": (*Runner).cmdCancelTake, "publish": (*Runner).cmdPublish,
 		"admit": (*Runner).cmdAdmit, "commit": (*Runner).cmdCommit, "rollback": (*Runner).cmdRollback,

@@ -38,6 +38,15 @@ func (r *Runner) value(a scheduler.Answer) string {
 			text.WriteString(" final")
 		}
 		return text.String()
+	case scheduler.Unkept:
+		if len(v) == 0 {
+			return "kept"
+		}
+		var names []string
+		for _, x := range v {
+			names = append(names, r.receipt(x))
+		}
+		return "not kept: " + strings.Join(names, ",")
 	case scheduler.Credited:
 		return fmt.Sprintf("%d bytes may be written", v.Bytes)
 	case scheduler.LeaseStatus:
@@ -158,6 +167,9 @@ func (r *Runner) cmdStats(*args) {
 	}
 	if v.Orphans > 0 {
 		r.say("%d samples of lost workers may still run on their engines", v.Orphans)
+	}
+	if v.Kept > 0 {
+		r.say("kept %d, of them outlived their worker %d", v.Kept, v.Rescued)
 	}
 	if v.WaitsFor != "" {
 		r.say("waits: %s", v.WaitsFor)
