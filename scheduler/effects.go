@@ -29,9 +29,8 @@ type (
 		Session    leases.Session
 		Assignment Assignment
 	}
-	// Carried gives a worker, or who keeps its data, other receipts for executions that it runs or holds: the same but for the timeline, and all
-	// of one worker. What it
-	// reports by the old ones until it has heard of these counts as well.
+	// Carried gives a worker, or who keeps its data, other receipts for executions that it runs or holds: the same but for the
+	// timeline, and all of one worker. What it reports by the old ones until it has heard of these counts as well.
 	Carried struct {
 		Session  leases.Session
 		Receipts []leases.Receipt
@@ -42,8 +41,8 @@ type (
 		Session leases.Session
 		Receipt leases.Receipt
 	}
-	// Release says that the data of one terminal receipt is not needed any more, and that its holder can forget
-	// the receipt; so can whoever keeps it for the holder. It comes once for every handle that a report or an inventory brought, also
+	// Release says that the data of one terminal receipt is not needed any more, and that its holder, and whoever keeps it for the
+	// holder, can forget the receipt. It comes once for every handle that a report, an inventory or a keeper's word brought, also
 	// when the holder is gone.
 	Release struct {
 		Holder  leases.Session

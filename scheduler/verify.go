@@ -61,10 +61,8 @@ func (s *Scheduler) Verify() error {
 			return fmt.Errorf("scheduler: host %s has promised %d bytes, recounted %d", h.name, h.promised, promised[h])
 		}
 	}
-	for _, m := range s.order {
-		if err := s.verifyHolding(m); err != nil {
-			return err
-		}
+	if err := s.verifyHolding(); err != nil {
+		return err
 	}
 	for _, m := range s.workers {
 		if m.stuck != stuck[m] {
@@ -86,10 +84,13 @@ func (s *Scheduler) Verify() error {
 	return s.verifyBounds(dispatched)
 }
 
-func (s *Scheduler) verifyHolding(m *member) error {
-	for g := range m.holding.all() {
-		if s.holder(g) != m {
-			return fmt.Errorf("scheduler: group %d (%s, of %s) is in the list of what %s holds", g.ID(), g.State(), g.Worker(), m.session)
+// verifyHolding checks that every list of what a member holds has groups of its own, or that it keeps for workers that are gone.
+func (s *Scheduler) verifyHolding() error {
+	for _, m := range s.order {
+		for g := range m.holding.all() {
+			if s.holder(g) != m {
+				return fmt.Errorf("scheduler: group %d (%s, of %s) is in the list of what %s holds", g.ID(), g.State(), g.Worker(), m.session)
+			}
 		}
 	}
 	return nil

@@ -105,7 +105,7 @@ func TestS10_01_KilledWorkersGroupsReplayElsewhere(t *testing.T) {
 	_, address := startOwner(t, testConfig(), 8, false)
 	trainer := startTrainer(t, address, -1, nil)
 	first := startWorker(t, address, "engine-0", 64)
-	require.Empty(t, first.complete(first.assignment()).GetMessage())
+	first.assignment()
 	first.kill()
 	second := startWorker(t, address, "engine-1", 64)
 	seen := map[int64]uint32{}

@@ -54,6 +54,8 @@ func (c runCollector) Collect(out chan<- prometheus.Metric) {
 	put(prometheus.GaugeValue, "waiting_for_bytes", "Producers that wait until their host has room.", float64(s.GetWaitingForBytes()))
 	put(prometheus.CounterValue, "overdrawn_total", "Groups that went beyond the byte bound because somebody waited for them, in this life of the owner.", float64(s.GetOverdrawn()))
 	put(prometheus.CounterValue, "interrupted_executions_total", "Executions lost with their worker or to their deadline, in this life of the owner.", float64(s.GetInterrupted()))
+	put(prometheus.CounterValue, "kept_groups_total", "Finished groups that a process beside their worker came to have, in this life of the owner.", float64(s.GetKept()))
+	put(prometheus.CounterValue, "rescued_groups_total", "Those of them whose worker was lost before they had settled.", float64(s.GetRescued()))
 	lengths := func(name, help string, counts []int64) {
 		buckets, total := map[float64]uint64{}, uint64(0)
 		for i, n := range counts {

@@ -214,6 +214,8 @@ class Stats:
         waiting_for_bytes: Producers of finished groups that wait until their host has room to write them.
         overdrawn: Groups that went beyond the byte bound because somebody waited for them, in this life of the owner.
         interrupted: Executions that were lost with their worker or to their deadline, in this life of the owner.
+        kept: Finished groups that a process beside their worker came to have as well, in this life of the owner.
+        rescued: Those of them whose worker was lost, or left, before they had settled: they are trained all the same.
         waits_for: What the first waiting take lacks when nothing that runs will bring it, for example engines that have not
             confirmed the announced version, or a trainer rank that is not attached; else empty.
         sampled_tokens: Lengths of the groups that were generated: element i counts groups of less than 2**i tokens that no
@@ -255,6 +257,8 @@ class Stats:
     waiting_for_bytes: int
     overdrawn: int
     interrupted: int
+    kept: int
+    rescued: int
     waits_for: str
     sampled_tokens: tuple[int, ...] = ()
     trained_tokens: tuple[int, ...] = ()
@@ -336,6 +340,8 @@ _SAME = (
     "waiting_for_bytes",
     "overdrawn",
     "interrupted",
+    "kept",
+    "rescued",
     "waits_for",
 )
 

@@ -205,7 +205,8 @@ class Worker:
     def drain(self) -> None:
         """Takes no new work and waits until what runs has been reported; then `groups` and `serve` end.
 
-        Finished groups stay in this process's sidecar until they are trained: `close` before that gives them back to the source.
+        Finished groups stay in this process's sidecar until they are trained. `close` before that hands them to another process of the
+        run on this host, and where there is none gives them back to the source.
         """
         blocking(self._drain())
 
@@ -225,7 +226,7 @@ class Worker:
         self.inbox.end(Closed("outrider: this worker has drained; make a new one to go on"))
 
     def close(self) -> None:
-        """Leaves the run; what still runs is given back. Idempotent."""
+        """Leaves the run; what still runs is given back, what is finished stays with another process of the run on this host, if there is one. Idempotent."""
         blocking(self._close())
 
     async def close_async(self) -> None:
