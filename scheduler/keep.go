@@ -170,6 +170,9 @@ func (s *Scheduler) bring(m *member, h Held) *leases.Group {
 			return nil
 		}
 	}
+	if e.group == nil {
+		return nil // its worker says when it is over
+	}
 	r := e.receipt
 	if err := s.terminal(r, *h.Outcome); err != nil {
 		return nil

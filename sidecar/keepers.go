@@ -37,20 +37,22 @@ func (o *owner) kept(a *attached, word *wire.Kept, reply reply) {
 	o.scheduler.Kept(o.ticket(func(value any, err error) {
 		receipts, _ := value.(scheduler.Unkept)
 		unkept := &wire.Unkept{}
+		not := map[executionKey]bool{}
 		for _, receipt := range receipts {
-			key := executionKey{receipt.Execution, uint64(receipt.Worker)}
-			if data := o.data[handles[key]]; data != nil && !data.claimed {
-				o.forget(handles[key], data)
-			}
-			delete(handles, key)
+			not[executionKey{receipt.Execution, uint64(receipt.Worker)}] = true
 			unkept.Receipts = append(unkept.Receipts, fromReceipt(receipt))
 		}
-		for _, handle := range handles {
-			if data := o.data[handle]; err == nil && data != nil {
+		for key, handle := range handles {
+			data := o.data[handle]
+			switch {
+			case data == nil: // released meanwhile
+			case err == nil && !not[key]:
 				data.claimed = true
 				if !slices.Contains(data.keepers, a.session) {
 					data.keepers = append(data.keepers, a.session)
 				}
+			case !data.claimed:
+				o.forget(handle, data)
 			}
 		}
 		reply(&wire.Frame{Body: &wire.Frame_Unkept{Unkept: unkept}}, err)

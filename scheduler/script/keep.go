@@ -13,7 +13,7 @@ func (r *Runner) cmdKept(a *args) {
 	var kept []scheduler.Held
 	for _, x := range r.receipts(a) {
 		w := r.bySession(x.Receipt.Worker)
-		if w == nil || w.holding(x.Receipt.Execution) == nil || w.holding(x.Receipt.Execution).Outcome == nil {
+		if w == nil || w.gone || w.member.Host != p.member.Host || w.holding(x.Receipt.Execution) == nil || w.holding(x.Receipt.Execution).Outcome == nil {
 			r.say("%s is not there", r.receipt(x.Receipt))
 			continue
 		}
@@ -27,24 +27,38 @@ func (r *Runner) cmdKept(a *args) {
 
 // keep says what a process keeps.
 func (r *Runner) keep(p *process, kept []scheduler.Held) {
+	k := keeping{p: p, kept: slices.Clone(kept), fresh: map[leases.Handle]bool{}}
+	for _, h := range kept {
+		if a := r.count(r.owner); a.kept[h.Outcome.Handle] == (data{}) {
+			k.fresh[h.Outcome.Handle] = true
+			a.keep(p, h.Receipt, *h.Outcome)
+		}
+	}
 	t := r.calls(p)
-	r.keeping[t] = keeping{p, kept}
-	r.owner.Kept(t, p.member.Session, slices.Clone(kept))
+	r.keeping[t] = k
+	r.owner.Kept(t, p.member.Session, k.kept)
 }
 
 // keeping is one word of what a process keeps.
 type keeping struct {
-	p    *process
-	kept []scheduler.Held
+	p     *process
+	kept  []scheduler.Held
+	fresh map[leases.Handle]bool // data that nobody had told the owner of
 }
 
-// answered takes what nobody needs from the process; the rest is the owner's to have freed.
-func (k keeping) answered(r *Runner, from *scheduler.Scheduler, unkept scheduler.Unkept) {
+// answered takes what nobody needs from the process, unless somebody else has told the owner of it; the rest is the owner's to have freed.
+func (k keeping) answered(r *Runner, from *scheduler.Scheduler, e scheduler.Answer) {
+	unkept, _ := e.Value.(scheduler.Unkept)
 	for _, h := range k.kept {
-		if slices.ContainsFunc(unkept, func(x leases.Receipt) bool { return runOf(x) == runOf(h.Receipt) }) {
+		if e.Err == nil && !slices.ContainsFunc(unkept, func(x leases.Receipt) bool { return runOf(x) == runOf(h.Receipt) }) {
+			delete(r.count(from).charged, runOf(h.Receipt))
+			continue
+		}
+		if e.Err == nil {
 			k.p.kept = slices.DeleteFunc(k.p.kept, func(o scheduler.Held) bool { return runOf(o.Receipt) == runOf(h.Receipt) })
-		} else if !r.released[letGo{from, h.Receipt}] {
-			r.count(from).keep(k.p, h.Receipt, *h.Outcome)
+		}
+		if k.fresh[h.Outcome.Handle] {
+			delete(r.count(from).kept, h.Outcome.Handle)
 		}
 	}
 }

@@ -152,14 +152,14 @@ func (r *Runner) answered(from *scheduler.Scheduler, e scheduler.Answer) {
 	delete(r.asked, e.Ticket)
 	r.checkCommit(from, e)
 	r.count(from).credited(e)
+	if k, ok := r.keeping[e.Ticket]; ok { // what the owner knows is settled, also when the answer is lost
+		k.answered(r, from, e)
+	}
 	caller := r.callers[e.Ticket]
 	if p := caller.p; p != nil && p.slow && (p.on != from || p.connections != caller.connection) {
 		return
 	}
 	r.answers[e.Ticket] = e
-	if unkept, ok := e.Value.(scheduler.Unkept); ok {
-		r.keeping[e.Ticket].answered(r, from, unkept)
-	}
 	switch v := e.Value.(type) {
 	case scheduler.Lease:
 		r.holders[v.Admission] = caller.p

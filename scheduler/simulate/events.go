@@ -25,6 +25,7 @@ var (
 		{"an execution ends", 200, (*world).finishOne},
 		{"data may be written", 60, (*world).write},
 		{"a late report comes", 60, (*world).lateReport},
+		{"what is finished is kept beside its worker", 120, (*world).keep},
 		{"a sample ends", 30, (*world).sampleDone},
 		{"messages reach a trainer", 120, func(w *world) { w.job.deliver() }},
 		{"time passes", 60, func(w *world) { w.do("advance %ds", w.random.pick(6)) }},
@@ -76,6 +77,20 @@ func weighted(r *random, of []event) int {
 		}
 	}
 	return 0
+}
+
+// keep gives data of a worker to any other process: to whom the owner would have it given, or to whom it would have had before.
+func (w *world) keep() {
+	from := w.any(w.workers, func(v script.View) bool { return v.Alive && len(v.Finished) > 0 })
+	to := w.any(slices.Concat(w.workers, w.clients), attached)
+	if from == "" || to == "" || from == to {
+		return
+	}
+	finished := w.r.View(from).Finished
+	x := finished[w.random.pick(len(finished))].Name
+	if !slices.ContainsFunc(w.unsaid, func(m message) bool { return m.line == "report "+x }) {
+		w.do("kept %s %s", to, x)
+	}
 }
 
 func (w *world) cancelGroup() {
@@ -156,7 +171,7 @@ func (w *world) evaluate() {
 	case 0:
 		w.made++
 		name := fmt.Sprintf("c%d", w.made)
-		w.do("client %s slow", name)
+		w.do("client %s slow process=%s", name, name)
 		w.clients = append(w.clients, name)
 	case 1:
 		if n := w.any(w.clients, attached); n != "" {

@@ -18,7 +18,7 @@ func (w *world) addWorker() {
 	if !w.random.one(4) {
 		engine = " engine"
 	}
-	w.do("worker %s slow slots=%d host=host%d%s", name, w.random.between(1, 6), w.random.pick(2), engine)
+	w.do("worker %s slow process=%s slots=%d host=host%d%s", name, name, w.random.between(1, 6), w.random.pick(2), engine)
 	w.workers = append(w.workers, name)
 }
 
