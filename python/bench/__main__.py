@@ -15,10 +15,11 @@ from typing import Protocol
 
 import ray
 
+from bench import between, life_grpc, life_ray, machine
 from bench import core as core_part
 from bench import handover as handover_part
 from bench import life as life_part
-from bench import life_grpc, life_ray, machine
+from bench import plane as plane_part
 from bench.measure import Section, Series, ratio, rounds, table
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -35,13 +36,17 @@ class Size:
     core_seconds: str
     megabytes: tuple[float, ...]
     settings: tuple[str, ...]
+    large: float
+    """Megabytes where one size is enough."""
+    arrivals: tuple[float, ...]
 
     @staticmethod
     def of(quick: bool) -> Size:
         """Seconds, or a few minutes."""
         if quick:
-            return Size(1, 20, 20_000, "0.2s", (0.1, 1.0), ("never",))
-        return Size(5, 150, 200_000, "1s", (0.1, 1.0, 10.0, 100.0), ("never", "within_size"))
+            return Size(1, 20, 20_000, "0.2s", (0.1, 1.0), ("never",), 10.0, (0.1, 10.0))
+        sizes, settings = (0.1, 1.0, 10.0, 100.0), ("never", "within_size")
+        return Size(5, 150, 200_000, "1s", sizes, settings, 100.0, (*sizes, 400.0))
 
 
 class Contestant(Protocol):
@@ -61,7 +66,10 @@ def main() -> None:
         "--quick", action="store_true", help="seconds instead of minutes: shows that everything runs, not how fast"
     )
     parser.add_argument(
-        "--only", choices=("core", "life", "handover"), action="append", help="these parts (may be repeated)"
+        "--only",
+        choices=("core", "life", "handover", "plane", "between"),
+        action="append",
+        help="these parts (may be repeated)",
     )
     parser.add_argument("--rounds", type=int, help="rounds of each part")
     parser.add_argument("--out", type=Path, help="write the table there as well")
@@ -72,7 +80,13 @@ def main() -> None:
     build()
 
     head = f"outrider: benchmarks, {count} rounds, median ± MAD; the ratio says how many times better the first row of a block is\n{machine.describe()}"
-    parts: dict[str, Callable[[Size, int], list[Section]]] = {"core": core, "life": life, "handover": handover}
+    parts: dict[str, Callable[[Size, int], list[Section]]] = {
+        "core": core,
+        "life": life,
+        "handover": handover,
+        "plane": plane,
+        "between": lambda size, count: between.between(max(size.arrivals), count),
+    }
     sections = [
         section
         for name, part in parts.items()
@@ -204,12 +218,32 @@ def life(size: Size, count: int) -> list[Section]:
 
 def handover(size: Size, count: int) -> list[Section]:
     """Rollouts from engine to trainer."""
+    return under_settings(size, lambda setting: handover_with(setting, size, count))
+
+
+def under_settings(size: Size, part: Callable[[str], list[Section]]) -> list[Section]:
+    """A part under each of the kernel's settings that can be had; the one that was found comes back."""
     sections: list[Section] = []
     for setting in size.settings:
         with machine.huge_pages_set(setting) as inforce:
             if inforce:
-                sections += handover_with(setting, size, count)
-    return sections or handover_with(f"as found: {machine.huge_pages()}", size, count)
+                sections += part(setting)
+    return sections or part(f"as found: {machine.huge_pages()}")
+
+
+def plane(size: Size, count: int) -> list[Section]:
+    """The data plane of one host."""
+    start_ray()
+    return [
+        *under_settings(
+            size,
+            lambda setting: [
+                plane_part.arrival(size.arrivals, setting, count),
+                *plane_part.publishing(size.megabytes, setting, count),
+            ],
+        ),
+        plane_part.reading(size.large, count),
+    ]
 
 
 def handover_with(setting: str, size: Size, count: int) -> list[Section]:

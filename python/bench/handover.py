@@ -87,6 +87,10 @@ class Engine:
         start = time.monotonic_ns()
         return start, ray.get(trainer.get.remote([ray.put(self._data)]))
 
+    def put_only(self) -> list[Any]:
+        """Puts the data into Ray's store and tells nobody else."""
+        return [ray.put(self._data)]
+
 
 @ray.remote(num_cpus=0)
 class Trainer:

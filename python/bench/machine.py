@@ -105,6 +105,22 @@ def processor_seconds(roots: set[int]) -> float:
     return total / os.sysconf("SC_CLK_TCK")
 
 
+def descendants(process: int) -> set[int]:
+    """Process ids of all that descend from a process."""
+    by_parent = _by_parent()
+    todo, found = [process], set()
+    while todo:
+        below = [child for child, _ in by_parent.get(todo.pop(), [])]
+        found.update(below)
+        todo += below
+    return found
+
+
+def host_seconds() -> float:
+    """Processor time so far, user and system, of all processes that this one sees: in a process namespace, those of its host."""
+    return sum(ticks for found in _by_parent().values() for _, ticks in found) / os.sysconf("SC_CLK_TCK")
+
+
 def _by_parent() -> dict[int, list[tuple[int, int]]]:
     found: dict[int, list[tuple[int, int]]] = {}
     for entry in Path("/proc").iterdir():
