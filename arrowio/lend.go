@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 	"golang.org/x/sys/unix"
 )
@@ -41,23 +40,12 @@ func Messages(data []byte, each func(metadata, body []byte) error) error {
 
 // Slice copies rows [first, first+rows) into a new segment.
 func (s *Segment) Slice(first, rows int64) (*Segment, error) {
-	if first < 0 || rows < 0 || first > s.Rows()-rows {
-		return nil, &DataError{Row: first, Column: "all", Expected: fmt.Sprintf("at most %d rows", s.Rows()), Found: fmt.Sprintf("rows %d to %d", first, first+rows)}
+	c, err := s.Columns(first, rows)
+	if err != nil {
+		return nil, err
 	}
-	var parts []arrow.Record
-	defer func() {
-		for _, r := range parts {
-			r.Release()
-		}
-	}()
-	for _, r := range s.Records() {
-		from, to := min(max(first, 0), r.NumRows()), min(max(first+rows, 0), r.NumRows())
-		if from < to {
-			parts = append(parts, r.NewSlice(from, to))
-		}
-		first -= r.NumRows()
-	}
-	return NewSegment(s.Schema(), parts)
+	defer c.Release()
+	return NewSegment(c.schema, c.records)
 }
 
 // WriteAt writes pieces to fd from a position by pwritev and returns the position behind them. It may change the slice of
