@@ -31,6 +31,12 @@ func (l *Ledger) becomeTerminal(g *Group, o *Outcome) {
 	l.liveTally.add(g.Tally())
 }
 
+// becomeTerminalAgain takes a COMPLETED group its place.
+func (l *Ledger) becomeTerminalAgain(g *Group) {
+	l.move(g, Terminal)
+	l.unfinished.add(g.charged, 1)
+}
+
 func (l *Ledger) becomeCompleted(g *Group) {
 	l.move(g, Completed)
 	l.finished.add(g.oldest, 1)

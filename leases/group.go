@@ -37,8 +37,8 @@ var legal = [states]uint16{
 	Free:      1 << Reserved,
 	Reserved:  1<<Executing | back | 1<<Failed,
 	Executing: 1<<Terminal | back | 1<<Failed | 1<<Discarded,
-	Terminal:  1<<Completed | back | 1<<Discarded,
-	Completed: 1<<Leased | back | 1<<Discarded | 1<<Acknowledged,
+	Terminal:  1<<Completed | back | 1<<Discarded | 1<<Failed,
+	Completed: 1<<Terminal | 1<<Leased | back | 1<<Discarded | 1<<Acknowledged,
 	Leased:    1<<Acknowledged | back | 1<<Discarded,
 
 	Returning:      1<<Requeued | 1<<RollbackFailed,

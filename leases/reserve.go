@@ -74,6 +74,14 @@ func (l *Ledger) Dispatch(g *Group, worker Session) Receipt {
 	return l.Receipt(g)
 }
 
+// StageReceipt is the right of a session to report one stage of a TERMINAL group: a receipt with an execution number of its own.
+func (l *Ledger) StageReceipt(g *Group, session Session) Receipt {
+	l.counter++
+	r := l.Receipt(g)
+	r.Execution, r.Worker = unique(l.term, l.counter), session
+	return r
+}
+
 // Adopt takes over an execution that a former life of the owner dispatched, if its timeline is this one's and its
 // group is neither settled nor reserved. version is what it was charged at dispatch, newest the newest version that it
 // may have used: when a run was started from state bytes, work of their timeline goes on under a receipt of this one as

@@ -14,6 +14,16 @@ const (
 // Complete gives a TERMINAL group a place in the buffer.
 func (l *Ledger) Complete(g *Group) { l.becomeCompleted(g) }
 
+// Reopen takes a COMPLETED group out of the buffer: some of its columns are lost and made again.
+func (l *Ledger) Reopen(g *Group) { l.becomeTerminalAgain(g) }
+
+// Fail settles a TERMINAL group that a stage after its generation cannot do anything with.
+func (l *Ledger) Fail(g *Group) {
+	l.outcomes.add(l.Receipt(g), g.print, Failed)
+	l.pending = append(l.pending, pendingSettled{group: g.id, failed: true, tally: g.Tally(), rollout: l.last + 1})
+	l.becomeFailed(g)
+}
+
 // Abandon returns a group that is RESERVED or EXECUTING, or whose data is lost before it was leased, to the
 // source. It uses up no data attempt.
 func (l *Ledger) Abandon(g *Group) {

@@ -24,7 +24,9 @@ type LeasedGroup struct {
 	Receipt leases.Receipt
 	Handle  leases.Handle
 	// Holder is the session that holds the data.
-	Holder  leases.Session
+	Holder leases.Session
+	// Columns are the column segments that stages added, in order.
+	Columns []Data
 	Samples int32
 	Tokens  int64
 	// MinVersion and MaxVersion are the oldest and newest weight version used.

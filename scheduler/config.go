@@ -130,6 +130,8 @@ type Config struct {
 	Limits   Limits
 	Policy   Policy
 	Times    Times
+	// Stages are the names of what every group goes through, in order, between its generation and its place in the buffer.
+	Stages []string
 	// Unowned is ownership="none": a take is final, nothing is leased, replayed after a loss, or rewound.
 	Unowned bool
 	// Owner is the session of this life of the owner: random, never 0.

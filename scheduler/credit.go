@@ -179,7 +179,7 @@ func (s *Scheduler) overdrawn(h *host) *credit {
 			oldest = c
 		}
 	}
-	needed := len(s.takes) > 0 && len(s.holds) == 0 && s.waiting.n == 0 && s.incomplete(s.takes[0].want) || oldest.parts[0].m.draining
+	needed := len(s.takes) > 0 && len(s.holds) == 0 && s.waiting.n+s.stages.n == 0 && s.incomplete(s.takes[0].want) || oldest.parts[0].m.draining
 	for _, hold := range s.holds {
 		needed = needed || oldest.oldest() <= hold.frontier
 	}

@@ -19,6 +19,7 @@ func (s *Scheduler) pump() {
 	case s.ledger != nil:
 		for s.serveCommits() || s.servePushes() || s.promote() || s.serveTakes() {
 		}
+		s.serveStages()
 		s.serveCredits()
 		s.dispatch()
 		s.pull()
@@ -82,6 +83,10 @@ func (s *Scheduler) discard(g *leases.Group, reason string) {
 func (s *Scheduler) takeOut(g *leases.Group) {
 	switch g.State() {
 	case leases.Terminal:
+		if st := s.unfinished(g); st != nil {
+			s.recall(st)
+			return
+		}
 		s.waiting.remove(g)
 	case leases.Completed:
 		s.buffer.remove(g)
@@ -180,7 +185,7 @@ func (s *Scheduler) bytesFree(h *host) bool {
 
 // starving reports whether a waiting take can be filled by nothing but a group that is yet to be reserved.
 func (s *Scheduler) starving() bool {
-	return len(s.takes) > 0 && s.running.live == 0 && s.waiting.n == 0 && s.incomplete(s.takes[0].want)
+	return len(s.takes) > 0 && s.running.live == 0 && s.waiting.n+s.stages.n == 0 && s.incomplete(s.takes[0].want)
 }
 
 func (s *Scheduler) overdraw(m *member) {

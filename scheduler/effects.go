@@ -35,6 +35,15 @@ type (
 		Session  leases.Session
 		Receipts []leases.Receipt
 	}
+	// StageGrant gives the rows of one finished group to one member of a stage, which ends that by Terminal as a worker does. Receipt is
+	// that member's own; Data are the column segments that there are, in order.
+	StageGrant struct {
+		Session leases.Session
+		Receipt leases.Receipt
+		Stage   string
+		Row     int64
+		Data    []Data
+	}
 	// Cancel asks a worker to end an execution; it still must report Terminal (which may be refused as stale,
 	// and then only gives its places back).
 	Cancel struct {
@@ -133,6 +142,7 @@ const (
 )
 
 func (Grant) effect()       {}
+func (StageGrant) effect()  {}
 func (Carried) effect()     {}
 func (Cancel) effect()      {}
 func (Release) effect()     {}

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -56,7 +57,7 @@ func (c *Config) complete() error {
 	if c.CloseGrace == 0 {
 		c.CloseGrace = defaultCloseGrace
 	}
-	problems := append(c.params().Problems(), c.Times.complete()...)
+	problems := slices.Concat(c.params().Problems(), c.Times.complete(), c.stageProblems())
 	say := func(bad bool, format string, args ...any) {
 		if bad {
 			problems = append(problems, fmt.Sprintf(format, args...))

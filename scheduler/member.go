@@ -35,6 +35,9 @@ type Member struct {
 type WorkerRole struct {
 	// Slots is how many samples it runs at once; 0 while it asks for no work (SetSlots).
 	Slots int
+	// Stage is the stage that it serves; empty: it generates. Slots are then the groups that it takes at once, and Engine, Confirmed and
+	// Timeline say nothing.
+	Stage string
 	// Engine says that it holds serving weights itself, so it must confirm versions.
 	Engine bool
 	// Uses names the engines that its requests go to, when those are members of their own; else empty.

@@ -19,6 +19,7 @@ type member struct {
 	trainer *TrainerRole
 	uses    *pool // of a worker whose weights live elsewhere
 	serves  *pool // of an engine that is no worker
+	stage   *stageRole
 
 	// Worker.
 	charged  int64 // samples of its executions that are not proven over
@@ -133,8 +134,16 @@ func (s *Scheduler) Attach(in Member) (Welcome, error) {
 	if in.Engine != nil {
 		s.attachEngine(m, in.Engine)
 	}
-	if in.Worker != nil {
+	switch {
+	case in.Worker == nil:
+	case in.Worker.Stage == "":
 		void = s.attachWorker(m, in.Worker)
+	default:
+		var err error
+		if void, err = s.attachStage(m, in.Worker); err != nil {
+			s.leave(m, "refused")
+			return Welcome{}, err
+		}
 	}
 	s.log(Info, "attached", "session", m.session, "name", m.name, "host", m.host.name, "worker", in.Worker != nil, "trainer", in.Trainer != nil)
 	w := s.welcome()
@@ -263,6 +272,7 @@ func (s *Scheduler) leave(m *member, reason string) {
 		s.relimit()
 	}
 	s.chooseKeepers(m.host)
+	s.loseStage(m)
 	if m.trainer != nil {
 		s.cohort.remove(m)
 	}

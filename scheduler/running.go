@@ -2,7 +2,9 @@ package scheduler
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"time"
 
 	"outrider/leases"
@@ -188,7 +190,12 @@ func (s *Scheduler) Terminal(r leases.Receipt, o leases.Outcome) error {
 		}
 		return fmt.Errorf("%w: %s: the owner has not learned its base; report it by the inventory", leases.ErrNotReady, r)
 	}
-	err := s.terminal(s.present(r), o)
+	var err error
+	if m := s.members[r.Worker]; m != nil && m.stage != nil {
+		err = s.endStage(m, r, o)
+	} else {
+		err = s.terminal(s.present(r), o)
+	}
 	s.pump()
 	return err
 }
@@ -241,7 +248,7 @@ func (s *Scheduler) terminal(r leases.Receipt, o leases.Outcome) error {
 	case leases.Terminal:
 		s.arrival++
 		fin.Group.Arrival = s.arrival
-		s.waiting.push(fin.Group)
+		s.enter(fin.Group)
 		s.stats.SampledTokens.add(fin.Group.Tokens())
 		s.holdFor(e.m, fin.Group)
 	case leases.Requeued:
@@ -281,14 +288,23 @@ func (s *Scheduler) rules(e *running, r leases.Receipt) leases.Rules {
 // voidUnannounced returns finished groups to the source whose weights were sent and will not be announced.
 func (s *Scheduler) voidUnannounced() {
 	announced, _, _, _ := s.ledger.Announced()
+	for _, id := range slices.Sorted(maps.Keys(s.stages.of)) {
+		if g := s.stages.of[id].group; s.unfinished(g) != nil {
+			s.voidIfNewer(g, announced)
+		}
+	}
 	for _, l := range []*list[leases.Group]{&s.waiting, &s.buffer.list} {
 		for g := range l.all() {
-			if _, newest, _ := g.Versions(); newest > announced {
-				s.log(Info, "its weights were not announced", "group", g.ID(), "newest_version", newest, "announced", announced)
-				s.takeOut(g)
-				s.requeue(g)
-			}
+			s.voidIfNewer(g, announced)
 		}
+	}
+}
+
+func (s *Scheduler) voidIfNewer(g *leases.Group, announced int64) {
+	if _, newest, _ := g.Versions(); newest > announced {
+		s.log(Info, "its weights were not announced", "group", g.ID(), "newest_version", newest, "announced", announced)
+		s.takeOut(g)
+		s.requeue(g)
 	}
 }
 
@@ -325,4 +341,8 @@ func (s *Scheduler) wrote(worker leases.Session, o leases.Outcome) {
 	}
 }
 
-func (s *Scheduler) releaseGroup(g *leases.Group) { s.release(s.ledger.Receipt(g), g.Handle()) }
+// releaseGroup lets go of all data of a group that is about to end, or to be generated again.
+func (s *Scheduler) releaseGroup(g *leases.Group) {
+	s.releaseStages(g)
+	s.release(s.ledger.Receipt(g), g.Handle())
+}

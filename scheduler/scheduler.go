@@ -43,6 +43,7 @@ type Scheduler struct {
 	waiting list[leases.Group] // TERMINAL groups, oldest first
 	buffer  buffer
 	window  window // of the order Windowed alone
+	stages  stages
 	arrival uint64 // counts terminal successes
 
 	takes       []*take
@@ -80,7 +81,7 @@ func New(cfg Config) (*Scheduler, error) {
 	}
 	s := &Scheduler{
 		cfg: cfg, term: leases.Term{Session: cfg.Owner}, members: map[leases.Session]*member{}, hosts: map[string]*host{}, pools: map[string]*pool{},
-		running: runningSet{list: list[running]{links: byStart}, byID: map[executionID]*running{}}, deadlines: list[running]{links: byClock}, graces: list[running]{links: byClock}, orphans: list[running]{links: byClock}, waiting: list[leases.Group]{links: byArrival}, carried: map[uint64][]leases.Timeline{}, finals: map[int64]*final{}, highest: -1, lastChance: map[int64]struct{}{}, cohort: cohort{generation: noGeneration}, buffer: newBuffer(),
+		running: runningSet{list: list[running]{links: byStart}, byID: map[executionID]*running{}}, deadlines: list[running]{links: byClock}, graces: list[running]{links: byClock}, orphans: list[running]{links: byClock}, waiting: list[leases.Group]{links: byArrival}, carried: map[uint64][]leases.Timeline{}, finals: map[int64]*final{}, highest: -1, lastChance: map[int64]struct{}{}, cohort: cohort{generation: noGeneration}, buffer: newBuffer(), stages: newStages(cfg.Stages),
 	}
 	s.relimit()
 	if cfg.Recover {

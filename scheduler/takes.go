@@ -245,7 +245,7 @@ func (s *Scheduler) leased(g *leases.Group) LeasedGroup {
 	oldest, newest, _ := g.Versions()
 	return LeasedGroup{
 		Receipt: s.ledger.Receipt(g), Handle: g.Handle(), Holder: g.Worker(), Samples: g.Samples(), Tokens: g.Tokens(),
-		MinVersion: oldest, MaxVersion: newest,
+		MinVersion: oldest, MaxVersion: newest, Columns: s.columnsOf(g),
 	}
 }
 

@@ -72,8 +72,8 @@ func (s *Scheduler) Verify() error {
 			return fmt.Errorf("scheduler: worker %s is charged %d samples, recounted %d", m.session, m.charged, charged[m])
 		}
 	}
-	if n := s.ledger.Count(leases.Terminal); n != int64(s.waiting.n) {
-		return fmt.Errorf("scheduler: %d groups are TERMINAL, %d wait for a place", n, s.waiting.n)
+	if err := s.verifyStages(); err != nil {
+		return err
 	}
 	if n := s.ledger.Count(leases.Completed); n != int64(s.buffer.n) {
 		return fmt.Errorf("scheduler: %d groups are COMPLETED, the buffer has %d", n, s.buffer.n)

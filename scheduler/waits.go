@@ -29,7 +29,9 @@ func (s *Scheduler) waitsFor() string {
 		return lack + "the run is held: " + s.holds[0].reason
 	case !s.whole():
 		return lack + s.missingRanks()
-	case s.running.live > 0 || s.waiting.n > 0 || !s.granting:
+	case s.unstaffed() != "":
+		return lack + s.unstaffed()
+	case s.running.live > 0 || s.waiting.n+s.stages.n > 0 || !s.granting:
 		return ""
 	case len(s.workers) == 0:
 		return lack + "no worker is attached"

@@ -183,11 +183,16 @@ func (s *Scheduler) SetSlots(session leases.Session, slots int) error {
 		return s.dead
 	}
 	m := s.members[session]
-	if m == nil || m.worker == nil {
+	if m == nil || m.worker == nil && m.stage == nil {
 		return fmt.Errorf("%w: session %s is no attached worker", leases.ErrUnknown, session)
 	}
 	if slots < 0 {
 		return fmt.Errorf("%w: slots=%d of worker %s is negative; give 0 for no work, or how many samples it runs at once", leases.ErrRefused, slots, m.name)
+	}
+	if m.stage != nil {
+		m.stage.slots = slots
+		s.pump()
+		return nil
 	}
 	m.worker.Slots = slots
 	m.asked = m.asked || slots > 0
@@ -200,7 +205,7 @@ func (s *Scheduler) SetSlots(session leases.Session, slots int) error {
 // Drain gives a worker no new work; a Drained effect follows when its leaving loses nothing. Errors: ErrUnknown.
 func (s *Scheduler) Drain(session leases.Session) error {
 	m := s.members[session]
-	if m == nil || m.worker == nil {
+	if m == nil || m.worker == nil && m.stage == nil {
 		return fmt.Errorf("%w: session %s is no attached worker", leases.ErrUnknown, session)
 	}
 	m.draining = true

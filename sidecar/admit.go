@@ -136,16 +136,20 @@ func (p *Process) fetchShard(access bridge.Access, publication *wire.Publication
 	wanted := map[place][]*wire.SegmentId{}
 	seen := map[segmentKey]bool{}
 	var all []place
-	for _, locator := range shard.GetLocators() {
-		id := locator.GetSegment()
-		key := segmentKey{id.GetHolder(), id.GetNumber()}
-		if !seen[key] {
+	need := func(locator *wire.Locator) {
+		if key := keyOf(locator); !seen[key] {
 			seen[key] = true
 			at := place{key.holder, locator.GetKeeper()}
 			if wanted[at] == nil {
 				all = append(all, at)
 			}
-			wanted[at] = append(wanted[at], id)
+			wanted[at] = append(wanted[at], locator.GetSegment())
+		}
+	}
+	for _, locator := range shard.GetLocators() {
+		need(locator)
+		for _, columns := range locator.GetColumns() {
+			need(columns)
 		}
 	}
 	for _, at := range all {

@@ -49,6 +49,7 @@ func schedulerConfig(own *wire.Own, table *arrowio.Segment, session uint64) (sch
 			WaitCommit:   pick(&words, "commit_order", c.GetCommitOrder(), map[string]bool{"": false, "refuse": false, "wait": true}),
 			RefuseRewind: pick(&words, "rewind", c.GetRewind(), map[string]bool{"allow": false, "refuse": true}),
 		},
+		Stages:     c.GetStages(),
 		Unowned:    pick(&words, "ownership", c.GetOwnership(), map[string]bool{"leases": false, "none": true}),
 		Owner:      leases.Session(session),
 		Recover:    own.GetRecover(),

@@ -30,6 +30,8 @@ func (o *owner) carryOut(effects []scheduler.Effect) {
 			o.release(&round, e)
 		case scheduler.KeepBy:
 			o.keepBy(e)
+		case scheduler.StageGrant:
+			o.stageGranted(e)
 		case scheduler.Carried:
 			o.push(e.Session, carried(e.Receipts))
 		case scheduler.Cancel:

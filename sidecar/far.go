@@ -125,7 +125,7 @@ func land(access bridge.Access, from *wire.Endpoint, ids []*wire.SegmentId) ([]i
 	defer client.Close()
 	var all []int
 	for _, id := range ids {
-		fd, err := landOne(client, id)
+		fd, err := landOne(client, &wire.Locator{Segment: id})
 		if err != nil {
 			bridge.CloseDescriptors(all)
 			return nil, farError(from, id, err)
@@ -135,9 +135,9 @@ func land(access bridge.Access, from *wire.Endpoint, ids []*wire.SegmentId) ([]i
 	return all, nil
 }
 
-// landOne fetches one segment, again when it was cut off or came damaged; anything else is for good.
-func landOne(client *flight.Client, id *wire.SegmentId) (int, error) {
-	ticket, err := proto.Marshal(&wire.Locator{Segment: id})
+// landOne fetches some rows of one segment, or all of it, again when it was cut off or came damaged; anything else is for good.
+func landOne(client *flight.Client, rows *wire.Locator) (int, error) {
+	ticket, err := proto.Marshal(rows)
 	if err != nil {
 		return -1, err
 	}

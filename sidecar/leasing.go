@@ -39,9 +39,12 @@ func (o *owner) take(a *attached, take *wire.Take, reply reply) {
 func (o *owner) leased(lease scheduler.Lease) (*wire.Frame, error) {
 	out, at := leaseOf(lease), places{}
 	for _, group := range lease.Groups {
-		data := o.data[group.Handle]
+		summary := o.data[group.Handle].summary
+		if n := len(group.Columns); n > 0 {
+			summary = o.data[group.Columns[n-1].Handle].summary // with what all stages added
+		}
 		out.Groups = append(out.Groups, &wire.LeasedGroup{
-			Group: group.Receipt.Group, Attempt: group.Receipt.Attempt, Row: o.source.Row(group.Receipt.Group), Locator: o.where(&at, data, data.locator), Summary: data.summary, Staleness: lease.Announced - group.MinVersion,
+			Group: group.Receipt.Group, Attempt: group.Receipt.Attempt, Row: o.source.Row(group.Receipt.Group), Locator: o.locate(&at, group.Handle, group.Columns, o.data[group.Handle].locator), Summary: summary, Staleness: lease.Announced - group.MinVersion,
 		})
 	}
 	out.Endpoints = at.endpoints
@@ -58,8 +61,7 @@ func (o *owner) leasedAlone(alone *wire.Alone, lease scheduler.Lease) (*wire.Fra
 	for i, group := range lease.Groups {
 		shard[i] = scheduler.RowRange{Group: group.Receipt.Group, Handle: group.Handle, Rows: group.Samples}
 		out.Groups[i] = &groups[i]
-		data := o.data[group.Handle]
-		groups[i].Group, groups[i].Attempt, groups[i].Locator = group.Receipt.Group, group.Receipt.Attempt, o.where(&at, data, data.locator)
+		groups[i].Group, groups[i].Attempt, groups[i].Locator = group.Receipt.Group, group.Receipt.Attempt, o.locate(&at, group.Handle, group.Columns, o.data[group.Handle].locator)
 	}
 	out.Endpoints = at.endpoints
 	published, err := o.scheduler.Publish(lease.Admission, scheduler.PublishRequest{
@@ -99,7 +101,7 @@ func (o *owner) publish(publish *wire.Publish) (*wire.Frame, error) {
 				return nil, fmt.Errorf("%w: shard %d of admission %d names rows that nobody holds (group %d); give the locators of its lease", leases.ErrRefused, i, publish.GetAdmission(), shard.GetGroups()[j])
 			}
 			ranges = append(ranges, scheduler.RowRange{Group: shard.GetGroups()[j], Handle: handle, FirstRow: int32(first), Rows: int32(locator.GetRows())})
-			shard.Locators[j] = o.where(&at, o.data[handle], locator)
+			shard.Locators[j] = o.locate(&at, handle, o.scheduler.Columns(shard.GetGroups()[j]), locator)
 		}
 		request.Shards = append(request.Shards, ranges)
 		data, err := proto.MarshalOptions{Deterministic: true}.Marshal(shard)

@@ -305,6 +305,11 @@ func (m *member) finish(err error) {
 		delete(m.questions, id)
 		q.answer(&wire.Frame{Id: id, Answer: true, Error: bridge.ToWire(err)})
 	}
+	if m.work != nil {
+		for _, execution := range sortedKeys(m.work.given) {
+			m.work.takeBack(execution)
+		}
+	}
 	m.p.segments.releaseAll(m.session)
 	for key := range m.keeps {
 		m.unkeep(key)
@@ -378,6 +383,8 @@ func (m *member) fromOwner(l *link, frame *wire.Frame) {
 	switch body := frame.GetBody().(type) {
 	case *wire.Frame_Grant:
 		m.granted(body.Grant)
+	case *wire.Frame_StageGrant:
+		m.stageGrant(body.StageGrant)
 	case *wire.Frame_Carried:
 		m.carried(body.Carried)
 	case *wire.Frame_Keeper:
@@ -387,6 +394,7 @@ func (m *member) fromOwner(l *link, frame *wire.Frame) {
 	case *wire.Frame_LetGo:
 		m.letGo(body.LetGo.GetGone())
 	case *wire.Frame_Cancel:
+		m.cancelStage(body.Cancel.GetReceipts())
 		m.p.shim.put(&wire.Frame{Member: m.id, Body: body})
 	case *wire.Frame_Release:
 		m.release(body.Release)

@@ -260,7 +260,7 @@ func (o *owner) member(join *wire.Join) scheduler.Member {
 	switch worker, trainer, engine := join.GetWorker(), join.GetTrainer(), join.GetEngine(); {
 	case worker != nil:
 		m.Worker = &scheduler.WorkerRole{
-			Slots: int(worker.GetSlots()), Engine: worker.GetEngine(), Uses: worker.GetUses(), Confirmed: worker.GetConfirmedVersion(), Timeline: toTimeline(worker.GetConfirmedTimeline()),
+			Slots: int(worker.GetSlots()), Stage: worker.GetStage(), Engine: worker.GetEngine(), Uses: worker.GetUses(), Confirmed: worker.GetConfirmedVersion(), Timeline: toTimeline(worker.GetConfirmedTimeline()),
 		}
 		for _, held := range join.GetInventory().GetHeld() {
 			entry := scheduler.Held{Receipt: toReceipt(held.GetReceipt()), Version: held.GetVersion(), Done: int(held.GetDone())}
@@ -288,6 +288,8 @@ func (o *owner) member(join *wire.Join) scheduler.Member {
 
 func roleOf(join *wire.Join) string {
 	switch {
+	case join.GetWorker().GetStage() != "":
+		return "stage " + join.GetWorker().GetStage()
 	case join.GetWorker() != nil:
 		return "worker"
 	case join.GetTrainer() != nil:

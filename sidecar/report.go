@@ -17,8 +17,9 @@ type made struct {
 	ids      []*wire.SegmentId // given in the loop
 }
 
-// sealReport seals every descriptor of a report and checks what is in it.
-func sealReport(fds []int) *made {
+// sealReport seals every descriptor of a report and checks what is in it; columns that a stage adds are checked with the rows that they
+// belong to.
+func sealReport(fds []int, columns bool) *made {
 	all := &made{
 		segments: make([]*arrowio.Segment, len(fds)),
 		errors:   make([]error, len(fds)),
@@ -29,7 +30,9 @@ func sealReport(fds []int) *made {
 		segment, err := arrowio.Seal(fd)
 		if err == nil {
 			all.segments[i] = segment
-			all.groups[i], err = arrowio.Summarize(segment, arrowio.DefaultRules())
+			if !columns {
+				all.groups[i], err = arrowio.Summarize(segment, arrowio.DefaultRules())
+			}
 		}
 		all.errors[i] = named(err)
 	}
@@ -50,7 +53,7 @@ func (m *member) report(frame *wire.Frame, data *made) {
 		m.work.number++
 		data.ids[i] = &wire.SegmentId{Holder: m.session, Number: m.work.number}
 	}
-	outcomes, refused, err := data.outcomes(frame.GetReport())
+	outcomes, refused, err := data.outcomes(frame.GetReport(), m.work.given)
 	if err != nil {
 		for _, segment := range data.segments {
 			if segment != nil {
@@ -73,6 +76,7 @@ func (m *member) report(frame *wire.Frame, data *made) {
 			m.work.finished[execution] = &finished{segment: number}
 			uses[number]++
 		}
+		m.work.takeBack(execution)
 		if held := m.work.held[execution]; held != nil {
 			outcome.Receipt.Timeline = held.GetReceipt().GetTimeline() // it may have been carried over
 			held.Outcome = outcome
@@ -136,7 +140,7 @@ func (m *member) reported(frame, answer *wire.Frame, report *told) {
 
 // outcomes spells a report out: the successes, each with where its rows are and what is in them, then the rest. A success that is
 // refused, with the reason, becomes a failure. Lists of unequal lengths refuse the whole report.
-func (d *made) outcomes(report *wire.Report) ([]*wire.Outcome, []error, error) {
+func (d *made) outcomes(report *wire.Report, given map[uint64]*arrowio.Columns) ([]*wire.Outcome, []error, error) {
 	var all []*wire.Outcome
 	var refused []error
 	for _, successes := range report.GetSuccesses() {
@@ -155,7 +159,12 @@ func (d *made) outcomes(report *wire.Report) ([]*wire.Outcome, []error, error) {
 		for i := range receipts {
 			outcome, at := &outcomes[i], &locators[i]
 			outcome.Receipt, at.FirstRow, at.Rows = &receipts[i], first[i], rows[i]
-			err := d.locate(at, &summaries[i], int(segments[i]), receipts[i].GetGroup())
+			var err error
+			if report.GetColumns() {
+				err = d.add(at, &summaries[i], int(segments[i]), receipts[i].GetGroup(), given[receipts[i].GetExecution()])
+			} else {
+				err = d.locate(at, &summaries[i], int(segments[i]), receipts[i].GetGroup())
+			}
 			if err == nil {
 				outcome.Kind, outcome.Locator, outcome.Summary = "success", at, &summaries[i]
 				if len(prints) > 0 {
@@ -180,21 +189,30 @@ func (d *made) outcomes(report *wire.Report) ([]*wire.Outcome, []error, error) {
 
 // locate fills in where a group's rows are and what is in them.
 func (d *made) locate(at *wire.Locator, sum *wire.Summary, index int, group int64) error {
+	segment, err := d.segment(at, index, group)
+	if err != nil {
+		return err
+	}
+	summarize(sum, d.groups[index], group, at.GetFirstRow(), at.GetRows())
+	sum.Bytes = segment.Size() * at.GetRows() / segment.Rows()
+	return nil
+}
+
+// segment is the one that a group's rows are in, named in at.
+func (d *made) segment(at *wire.Locator, index int, group int64) (*arrowio.Segment, error) {
 	if index >= len(d.segments) {
-		return bridge.NewError(bridge.Data, fmt.Sprintf("outrider: group %d names segment %d, the report came with %d; attach one descriptor for each segment", group, index, len(d.segments)))
+		return nil, bridge.NewError(bridge.Data, fmt.Sprintf("outrider: group %d names segment %d, the report came with %d; attach one descriptor for each segment", group, index, len(d.segments)))
 	}
 	if err := d.errors[index]; err != nil {
-		return err
+		return nil, err
 	}
 	segment := d.segments[index]
 	first, rows := at.GetFirstRow(), at.GetRows()
 	if first < 0 || rows < 1 || first > segment.Rows()-rows {
-		return bridge.NewError(bridge.Data, fmt.Sprintf("outrider: group %d names rows %d to %d of a segment with %d", group, first, first+rows, segment.Rows()))
+		return nil, bridge.NewError(bridge.Data, fmt.Sprintf("outrider: group %d names rows %d to %d of a segment with %d", group, first, first+rows, segment.Rows()))
 	}
 	at.Segment = d.ids[index]
-	summarize(sum, d.groups[index], group, first, rows)
-	sum.Bytes = segment.Size() * rows / segment.Rows()
-	return nil
+	return segment, nil
 }
 
 // summarize joins the summaries of the runs of equal group values within [first, first+rows): one run, unless the worker mixed

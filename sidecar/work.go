@@ -19,9 +19,12 @@ type work struct {
 	early    []*wire.Frame         // grants that came before
 	draining bool                  // it asked for no more work: every life of the owner is told
 	handover handover
+	given    map[uint64]*arrowio.Columns // by execution: rows that a stage adds columns to
 }
 
-func newWork() *work { return &work{held: map[uint64]*wire.Held{}, finished: map[uint64]*finished{}} }
+func newWork() *work {
+	return &work{held: map[uint64]*wire.Held{}, finished: map[uint64]*finished{}, given: map[uint64]*arrowio.Columns{}}
+}
 
 func (w *work) fillJoin(join *wire.Join) {
 	join.Inventory = &wire.Inventory{}
@@ -151,6 +154,7 @@ func (m *member) release(release *wire.Release) {
 
 func (m *member) forget(execution uint64) {
 	delete(m.work.held, execution)
+	m.work.takeBack(execution)
 	if f := m.work.finished[execution]; f != nil {
 		delete(m.work.finished, execution)
 		m.p.segments.release(m.session, f.segment)

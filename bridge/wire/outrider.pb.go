@@ -79,6 +79,7 @@ type Frame struct {
 	//	*Frame_Keep
 	//	*Frame_Kept
 	//	*Frame_Unkept
+	//	*Frame_StageGrant
 	//	*Frame_Take
 	//	*Frame_CancelTake
 	//	*Frame_Lease
@@ -541,6 +542,15 @@ func (x *Frame) GetUnkept() *Unkept {
 	if x != nil {
 		if x, ok := x.Body.(*Frame_Unkept); ok {
 			return x.Unkept
+		}
+	}
+	return nil
+}
+
+func (x *Frame) GetStageGrant() *StageGrant {
+	if x != nil {
+		if x, ok := x.Body.(*Frame_StageGrant); ok {
+			return x.StageGrant
 		}
 	}
 	return nil
@@ -1123,6 +1133,10 @@ type Frame_Unkept struct {
 	Unkept *Unkept `protobuf:"bytes,243,opt,name=unkept,proto3,oneof"`
 }
 
+type Frame_StageGrant struct {
+	StageGrant *StageGrant `protobuf:"bytes,252,opt,name=stage_grant,json=stageGrant,proto3,oneof"`
+}
+
 type Frame_Take struct {
 	// leases
 	Take *Take `protobuf:"bytes,60,opt,name=take,proto3,oneof"`
@@ -1390,6 +1404,8 @@ func (*Frame_Keep) isFrame_Body() {}
 func (*Frame_Kept) isFrame_Body() {}
 
 func (*Frame_Unkept) isFrame_Body() {}
+
+func (*Frame_StageGrant) isFrame_Body() {}
 
 func (*Frame_Take) isFrame_Body() {}
 
@@ -2045,7 +2061,9 @@ type Locator struct {
 	FirstRow int64                  `protobuf:"varint,2,opt,name=first_row,json=firstRow,proto3" json:"first_row,omitempty"`
 	Rows     int64                  `protobuf:"varint,3,opt,name=rows,proto3" json:"rows,omitempty"`
 	// Session that has the segment as well, beside its holder or instead of it; 0: none.
-	Keeper        uint64 `protobuf:"fixed64,240,opt,name=keeper,proto3" json:"keeper,omitempty"`
+	Keeper uint64 `protobuf:"fixed64,240,opt,name=keeper,proto3" json:"keeper,omitempty"`
+	// From the owner: the same rows in the segments of columns that stages added, joined row by row.
+	Columns       []*Locator `protobuf:"bytes,250,rep,name=columns,proto3" json:"columns,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2106,6 +2124,13 @@ func (x *Locator) GetKeeper() uint64 {
 		return x.Keeper
 	}
 	return 0
+}
+
+func (x *Locator) GetColumns() []*Locator {
+	if x != nil {
+		return x.Columns
+	}
+	return nil
 }
 
 // Where a session's sidecar answers: on its host the abstract unix socket "\0" + socket, elsewhere Arrow Flight at address.
@@ -2435,9 +2460,10 @@ type Config struct {
 	Times            *Times  `protobuf:"bytes,60,opt,name=times,proto3" json:"times,omitempty"`
 	MaxRequeues      uint32  `protobuf:"varint,140,opt,name=max_requeues,json=maxRequeues,proto3" json:"max_requeues,omitempty"` // times that a group is generated again because it was too stale; 0: 3
 	// The size of a batch in samples or in tokens, at most one of them; 0: in groups.
-	BatchSamples  uint64 `protobuf:"varint,230,opt,name=batch_samples,json=batchSamples,proto3" json:"batch_samples,omitempty"`
-	BatchTokens   uint64 `protobuf:"varint,231,opt,name=batch_tokens,json=batchTokens,proto3" json:"batch_tokens,omitempty"`
-	CommitOrder   string `protobuf:"bytes,232,opt,name=commit_order,json=commitOrder,proto3" json:"commit_order,omitempty"` // "refuse", "wait"; empty: "refuse"
+	BatchSamples  uint64   `protobuf:"varint,230,opt,name=batch_samples,json=batchSamples,proto3" json:"batch_samples,omitempty"`
+	BatchTokens   uint64   `protobuf:"varint,231,opt,name=batch_tokens,json=batchTokens,proto3" json:"batch_tokens,omitempty"`
+	CommitOrder   string   `protobuf:"bytes,232,opt,name=commit_order,json=commitOrder,proto3" json:"commit_order,omitempty"` // "refuse", "wait"; empty: "refuse"
+	Stages        []string `protobuf:"bytes,251,rep,name=stages,proto3" json:"stages,omitempty"`                              // what every group goes through after its generation, in order
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2652,6 +2678,13 @@ func (x *Config) GetCommitOrder() string {
 		return x.CommitOrder
 	}
 	return ""
+}
+
+func (x *Config) GetStages() []string {
+	if x != nil {
+		return x.Stages
+	}
+	return nil
 }
 
 // Limits that only the clock can reach, in ms. 0: the default, -1: none.
@@ -3339,7 +3372,8 @@ type WorkerRole struct {
 	Engine            bool                   `protobuf:"varint,2,opt,name=engine,proto3" json:"engine,omitempty"` // holds serving weights itself
 	ConfirmedVersion  int64                  `protobuf:"varint,3,opt,name=confirmed_version,json=confirmedVersion,proto3" json:"confirmed_version,omitempty"`
 	ConfirmedTimeline *Timeline              `protobuf:"bytes,4,opt,name=confirmed_timeline,json=confirmedTimeline,proto3" json:"confirmed_timeline,omitempty"`
-	Uses              string                 `protobuf:"bytes,223,opt,name=uses,proto3" json:"uses,omitempty"` // name of the engines that its requests go to, when those are members of their own
+	Uses              string                 `protobuf:"bytes,223,opt,name=uses,proto3" json:"uses,omitempty"`   // name of the engines that its requests go to, when those are members of their own
+	Stage             string                 `protobuf:"bytes,250,opt,name=stage,proto3" json:"stage,omitempty"` // the stage that it serves; then it generates nothing, and slots are groups
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
 }
@@ -3405,6 +3439,13 @@ func (x *WorkerRole) GetConfirmedTimeline() *Timeline {
 func (x *WorkerRole) GetUses() string {
 	if x != nil {
 		return x.Uses
+	}
+	return ""
+}
+
+func (x *WorkerRole) GetStage() string {
+	if x != nil {
+		return x.Stage
 	}
 	return ""
 }
@@ -4612,6 +4653,75 @@ func (x *Grant) GetPushed() [][]byte {
 	return nil
 }
 
+// A finished group for a member of a stage, which ends that by a Report. On the local hop with descriptors of `segments`.
+type StageGrant struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Receipt       *Receipt               `protobuf:"bytes,250,opt,name=receipt,proto3" json:"receipt,omitempty"`
+	Locator       *Locator               `protobuf:"bytes,251,opt,name=locator,proto3" json:"locator,omitempty"`
+	Endpoints     []*Endpoint            `protobuf:"bytes,252,rep,name=endpoints,proto3" json:"endpoints,omitempty"`
+	Segments      []*SegmentId           `protobuf:"bytes,253,rep,name=segments,proto3" json:"segments,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StageGrant) Reset() {
+	*x = StageGrant{}
+	mi := &file_outrider_proto_msgTypes[46]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StageGrant) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StageGrant) ProtoMessage() {}
+
+func (x *StageGrant) ProtoReflect() protoreflect.Message {
+	mi := &file_outrider_proto_msgTypes[46]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StageGrant.ProtoReflect.Descriptor instead.
+func (*StageGrant) Descriptor() ([]byte, []int) {
+	return file_outrider_proto_rawDescGZIP(), []int{46}
+}
+
+func (x *StageGrant) GetReceipt() *Receipt {
+	if x != nil {
+		return x.Receipt
+	}
+	return nil
+}
+
+func (x *StageGrant) GetLocator() *Locator {
+	if x != nil {
+		return x.Locator
+	}
+	return nil
+}
+
+func (x *StageGrant) GetEndpoints() []*Endpoint {
+	if x != nil {
+		return x.Endpoints
+	}
+	return nil
+}
+
+func (x *StageGrant) GetSegments() []*SegmentId {
+	if x != nil {
+		return x.Segments
+	}
+	return nil
+}
+
 // A rewind left these executions alive: they go by these receipts from here on, which differ from the granted ones in the timeline.
 type Carried struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -4622,7 +4732,7 @@ type Carried struct {
 
 func (x *Carried) Reset() {
 	*x = Carried{}
-	mi := &file_outrider_proto_msgTypes[46]
+	mi := &file_outrider_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4634,7 +4744,7 @@ func (x *Carried) String() string {
 func (*Carried) ProtoMessage() {}
 
 func (x *Carried) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[46]
+	mi := &file_outrider_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4647,7 +4757,7 @@ func (x *Carried) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Carried.ProtoReflect.Descriptor instead.
 func (*Carried) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{46}
+	return file_outrider_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Carried) GetReceipts() *Receipts {
@@ -4669,7 +4779,7 @@ type Credit struct {
 
 func (x *Credit) Reset() {
 	*x = Credit{}
-	mi := &file_outrider_proto_msgTypes[47]
+	mi := &file_outrider_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4681,7 +4791,7 @@ func (x *Credit) String() string {
 func (*Credit) ProtoMessage() {}
 
 func (x *Credit) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[47]
+	mi := &file_outrider_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4694,7 +4804,7 @@ func (x *Credit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Credit.ProtoReflect.Descriptor instead.
 func (*Credit) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{47}
+	return file_outrider_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Credit) GetReceipts() *Receipts {
@@ -4720,7 +4830,7 @@ type Cancel struct {
 
 func (x *Cancel) Reset() {
 	*x = Cancel{}
-	mi := &file_outrider_proto_msgTypes[48]
+	mi := &file_outrider_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4732,7 +4842,7 @@ func (x *Cancel) String() string {
 func (*Cancel) ProtoMessage() {}
 
 func (x *Cancel) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[48]
+	mi := &file_outrider_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4745,7 +4855,7 @@ func (x *Cancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancel.ProtoReflect.Descriptor instead.
 func (*Cancel) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{48}
+	return file_outrider_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Cancel) GetReceipts() []*Receipt {
@@ -4764,7 +4874,7 @@ type Quiet struct {
 
 func (x *Quiet) Reset() {
 	*x = Quiet{}
-	mi := &file_outrider_proto_msgTypes[49]
+	mi := &file_outrider_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4776,7 +4886,7 @@ func (x *Quiet) String() string {
 func (*Quiet) ProtoMessage() {}
 
 func (x *Quiet) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[49]
+	mi := &file_outrider_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4789,7 +4899,7 @@ func (x *Quiet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Quiet.ProtoReflect.Descriptor instead.
 func (*Quiet) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{49}
+	return file_outrider_proto_rawDescGZIP(), []int{50}
 }
 
 type Quieted struct {
@@ -4801,7 +4911,7 @@ type Quieted struct {
 
 func (x *Quieted) Reset() {
 	*x = Quieted{}
-	mi := &file_outrider_proto_msgTypes[50]
+	mi := &file_outrider_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4813,7 +4923,7 @@ func (x *Quieted) String() string {
 func (*Quieted) ProtoMessage() {}
 
 func (x *Quieted) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[50]
+	mi := &file_outrider_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4826,7 +4936,7 @@ func (x *Quieted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Quieted.ProtoReflect.Descriptor instead.
 func (*Quieted) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{50}
+	return file_outrider_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Quieted) GetSamples() int64 {
@@ -4846,7 +4956,7 @@ type SetSlots struct {
 
 func (x *SetSlots) Reset() {
 	*x = SetSlots{}
-	mi := &file_outrider_proto_msgTypes[51]
+	mi := &file_outrider_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4858,7 +4968,7 @@ func (x *SetSlots) String() string {
 func (*SetSlots) ProtoMessage() {}
 
 func (x *SetSlots) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[51]
+	mi := &file_outrider_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4871,7 +4981,7 @@ func (x *SetSlots) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetSlots.ProtoReflect.Descriptor instead.
 func (*SetSlots) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{51}
+	return file_outrider_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *SetSlots) GetSlots() uint32 {
@@ -4892,7 +5002,7 @@ type CancelGroups struct {
 
 func (x *CancelGroups) Reset() {
 	*x = CancelGroups{}
-	mi := &file_outrider_proto_msgTypes[52]
+	mi := &file_outrider_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4904,7 +5014,7 @@ func (x *CancelGroups) String() string {
 func (*CancelGroups) ProtoMessage() {}
 
 func (x *CancelGroups) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[52]
+	mi := &file_outrider_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4917,7 +5027,7 @@ func (x *CancelGroups) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelGroups.ProtoReflect.Descriptor instead.
 func (*CancelGroups) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{52}
+	return file_outrider_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *CancelGroups) GetGroups() []int64 {
@@ -4943,7 +5053,7 @@ type GroupsCancelled struct {
 
 func (x *GroupsCancelled) Reset() {
 	*x = GroupsCancelled{}
-	mi := &file_outrider_proto_msgTypes[53]
+	mi := &file_outrider_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4955,7 +5065,7 @@ func (x *GroupsCancelled) String() string {
 func (*GroupsCancelled) ProtoMessage() {}
 
 func (x *GroupsCancelled) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[53]
+	mi := &file_outrider_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4968,7 +5078,7 @@ func (x *GroupsCancelled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GroupsCancelled.ProtoReflect.Descriptor instead.
 func (*GroupsCancelled) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{53}
+	return file_outrider_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *GroupsCancelled) GetAsked() int64 {
@@ -4987,7 +5097,7 @@ type SampleDone struct {
 
 func (x *SampleDone) Reset() {
 	*x = SampleDone{}
-	mi := &file_outrider_proto_msgTypes[54]
+	mi := &file_outrider_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4999,7 +5109,7 @@ func (x *SampleDone) String() string {
 func (*SampleDone) ProtoMessage() {}
 
 func (x *SampleDone) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[54]
+	mi := &file_outrider_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5012,7 +5122,7 @@ func (x *SampleDone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SampleDone.ProtoReflect.Descriptor instead.
 func (*SampleDone) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{54}
+	return file_outrider_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *SampleDone) GetCounts() []*SampleCount {
@@ -5032,7 +5142,7 @@ type SampleCount struct {
 
 func (x *SampleCount) Reset() {
 	*x = SampleCount{}
-	mi := &file_outrider_proto_msgTypes[55]
+	mi := &file_outrider_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5044,7 +5154,7 @@ func (x *SampleCount) String() string {
 func (*SampleCount) ProtoMessage() {}
 
 func (x *SampleCount) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[55]
+	mi := &file_outrider_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5057,7 +5167,7 @@ func (x *SampleCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SampleCount.ProtoReflect.Descriptor instead.
 func (*SampleCount) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{55}
+	return file_outrider_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *SampleCount) GetReceipt() *Receipt {
@@ -5079,14 +5189,16 @@ type Report struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Outcomes []*Outcome             `protobuf:"bytes,1,rep,name=outcomes,proto3" json:"outcomes,omitempty"`
 	// Local hop only: all that succeeded.
-	Successes     []*Successes `protobuf:"bytes,120,rep,name=successes,proto3" json:"successes,omitempty"`
+	Successes []*Successes `protobuf:"bytes,120,rep,name=successes,proto3" json:"successes,omitempty"`
+	// Local hop only: the segments have columns that a stage adds to the rows that it was given.
+	Columns       bool `protobuf:"varint,250,opt,name=columns,proto3" json:"columns,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Report) Reset() {
 	*x = Report{}
-	mi := &file_outrider_proto_msgTypes[56]
+	mi := &file_outrider_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5098,7 +5210,7 @@ func (x *Report) String() string {
 func (*Report) ProtoMessage() {}
 
 func (x *Report) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[56]
+	mi := &file_outrider_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5111,7 +5223,7 @@ func (x *Report) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Report.ProtoReflect.Descriptor instead.
 func (*Report) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{56}
+	return file_outrider_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Report) GetOutcomes() []*Outcome {
@@ -5126,6 +5238,13 @@ func (x *Report) GetSuccesses() []*Successes {
 		return x.Successes
 	}
 	return nil
+}
+
+func (x *Report) GetColumns() bool {
+	if x != nil {
+		return x.Columns
+	}
+	return false
 }
 
 // Parallel lists, rows [first_rows, first_rows + rows) of a segment each; `segments` counts the frame's descriptors.
@@ -5143,7 +5262,7 @@ type Successes struct {
 
 func (x *Successes) Reset() {
 	*x = Successes{}
-	mi := &file_outrider_proto_msgTypes[57]
+	mi := &file_outrider_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5155,7 +5274,7 @@ func (x *Successes) String() string {
 func (*Successes) ProtoMessage() {}
 
 func (x *Successes) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[57]
+	mi := &file_outrider_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5168,7 +5287,7 @@ func (x *Successes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Successes.ProtoReflect.Descriptor instead.
 func (*Successes) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{57}
+	return file_outrider_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Successes) GetReceipts() *Receipts {
@@ -5222,7 +5341,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_outrider_proto_msgTypes[58]
+	mi := &file_outrider_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5234,7 +5353,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[58]
+	mi := &file_outrider_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5247,7 +5366,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{58}
+	return file_outrider_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *Outcome) GetReceipt() *Receipt {
@@ -5314,7 +5433,7 @@ type Summary struct {
 
 func (x *Summary) Reset() {
 	*x = Summary{}
-	mi := &file_outrider_proto_msgTypes[59]
+	mi := &file_outrider_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5326,7 +5445,7 @@ func (x *Summary) String() string {
 func (*Summary) ProtoMessage() {}
 
 func (x *Summary) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[59]
+	mi := &file_outrider_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5339,7 +5458,7 @@ func (x *Summary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Summary.ProtoReflect.Descriptor instead.
 func (*Summary) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{59}
+	return file_outrider_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *Summary) GetParents() []int64 {
@@ -5444,7 +5563,7 @@ type Reported struct {
 
 func (x *Reported) Reset() {
 	*x = Reported{}
-	mi := &file_outrider_proto_msgTypes[60]
+	mi := &file_outrider_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5456,7 +5575,7 @@ func (x *Reported) String() string {
 func (*Reported) ProtoMessage() {}
 
 func (x *Reported) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[60]
+	mi := &file_outrider_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5469,7 +5588,7 @@ func (x *Reported) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reported.ProtoReflect.Descriptor instead.
 func (*Reported) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{60}
+	return file_outrider_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *Reported) GetErrors() []*Error {
@@ -5496,7 +5615,7 @@ type Confirm struct {
 
 func (x *Confirm) Reset() {
 	*x = Confirm{}
-	mi := &file_outrider_proto_msgTypes[61]
+	mi := &file_outrider_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5508,7 +5627,7 @@ func (x *Confirm) String() string {
 func (*Confirm) ProtoMessage() {}
 
 func (x *Confirm) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[61]
+	mi := &file_outrider_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5521,7 +5640,7 @@ func (x *Confirm) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Confirm.ProtoReflect.Descriptor instead.
 func (*Confirm) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{61}
+	return file_outrider_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *Confirm) GetVersion() int64 {
@@ -5548,7 +5667,7 @@ type Confirmed struct {
 
 func (x *Confirmed) Reset() {
 	*x = Confirmed{}
-	mi := &file_outrider_proto_msgTypes[62]
+	mi := &file_outrider_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5560,7 +5679,7 @@ func (x *Confirmed) String() string {
 func (*Confirmed) ProtoMessage() {}
 
 func (x *Confirmed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[62]
+	mi := &file_outrider_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5573,7 +5692,7 @@ func (x *Confirmed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Confirmed.ProtoReflect.Descriptor instead.
 func (*Confirmed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{62}
+	return file_outrider_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *Confirmed) GetTimeline() *Timeline {
@@ -5591,7 +5710,7 @@ type Drain struct {
 
 func (x *Drain) Reset() {
 	*x = Drain{}
-	mi := &file_outrider_proto_msgTypes[63]
+	mi := &file_outrider_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5603,7 +5722,7 @@ func (x *Drain) String() string {
 func (*Drain) ProtoMessage() {}
 
 func (x *Drain) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[63]
+	mi := &file_outrider_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5616,7 +5735,7 @@ func (x *Drain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drain.ProtoReflect.Descriptor instead.
 func (*Drain) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{63}
+	return file_outrider_proto_rawDescGZIP(), []int{64}
 }
 
 // Owner to holder: nobody needs what these executions made. A segment goes with the last execution that has rows in it.
@@ -5630,7 +5749,7 @@ type Release struct {
 
 func (x *Release) Reset() {
 	*x = Release{}
-	mi := &file_outrider_proto_msgTypes[64]
+	mi := &file_outrider_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5642,7 +5761,7 @@ func (x *Release) String() string {
 func (*Release) ProtoMessage() {}
 
 func (x *Release) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[64]
+	mi := &file_outrider_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5655,7 +5774,7 @@ func (x *Release) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Release.ProtoReflect.Descriptor instead.
 func (*Release) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{64}
+	return file_outrider_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *Release) GetExecutions() []uint64 {
@@ -5682,7 +5801,7 @@ type Keeper struct {
 
 func (x *Keeper) Reset() {
 	*x = Keeper{}
-	mi := &file_outrider_proto_msgTypes[65]
+	mi := &file_outrider_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5694,7 +5813,7 @@ func (x *Keeper) String() string {
 func (*Keeper) ProtoMessage() {}
 
 func (x *Keeper) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[65]
+	mi := &file_outrider_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5707,7 +5826,7 @@ func (x *Keeper) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Keeper.ProtoReflect.Descriptor instead.
 func (*Keeper) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{65}
+	return file_outrider_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *Keeper) GetEndpoint() *Endpoint {
@@ -5731,7 +5850,7 @@ type Keep struct {
 
 func (x *Keep) Reset() {
 	*x = Keep{}
-	mi := &file_outrider_proto_msgTypes[66]
+	mi := &file_outrider_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5743,7 +5862,7 @@ func (x *Keep) String() string {
 func (*Keep) ProtoMessage() {}
 
 func (x *Keep) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[66]
+	mi := &file_outrider_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5756,7 +5875,7 @@ func (x *Keep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Keep.ProtoReflect.Descriptor instead.
 func (*Keep) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{66}
+	return file_outrider_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *Keep) GetToken() string {
@@ -5798,7 +5917,7 @@ type Kept struct {
 
 func (x *Kept) Reset() {
 	*x = Kept{}
-	mi := &file_outrider_proto_msgTypes[67]
+	mi := &file_outrider_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5810,7 +5929,7 @@ func (x *Kept) String() string {
 func (*Kept) ProtoMessage() {}
 
 func (x *Kept) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[67]
+	mi := &file_outrider_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5823,7 +5942,7 @@ func (x *Kept) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Kept.ProtoReflect.Descriptor instead.
 func (*Kept) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{67}
+	return file_outrider_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *Kept) GetHeld() []*Held {
@@ -5850,7 +5969,7 @@ type Unkept struct {
 
 func (x *Unkept) Reset() {
 	*x = Unkept{}
-	mi := &file_outrider_proto_msgTypes[68]
+	mi := &file_outrider_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5862,7 +5981,7 @@ func (x *Unkept) String() string {
 func (*Unkept) ProtoMessage() {}
 
 func (x *Unkept) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[68]
+	mi := &file_outrider_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5875,7 +5994,7 @@ func (x *Unkept) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Unkept.ProtoReflect.Descriptor instead.
 func (*Unkept) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{68}
+	return file_outrider_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *Unkept) GetReceipts() []*Receipt {
@@ -5898,7 +6017,7 @@ type Push struct {
 
 func (x *Push) Reset() {
 	*x = Push{}
-	mi := &file_outrider_proto_msgTypes[69]
+	mi := &file_outrider_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5910,7 +6029,7 @@ func (x *Push) String() string {
 func (*Push) ProtoMessage() {}
 
 func (x *Push) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[69]
+	mi := &file_outrider_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5923,7 +6042,7 @@ func (x *Push) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Push.ProtoReflect.Descriptor instead.
 func (*Push) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{69}
+	return file_outrider_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *Push) GetIds() [][]byte {
@@ -5965,7 +6084,7 @@ type Pushed struct {
 
 func (x *Pushed) Reset() {
 	*x = Pushed{}
-	mi := &file_outrider_proto_msgTypes[70]
+	mi := &file_outrider_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5977,7 +6096,7 @@ func (x *Pushed) String() string {
 func (*Pushed) ProtoMessage() {}
 
 func (x *Pushed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[70]
+	mi := &file_outrider_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5990,7 +6109,7 @@ func (x *Pushed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pushed.ProtoReflect.Descriptor instead.
 func (*Pushed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{70}
+	return file_outrider_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *Pushed) GetFresh() int64 {
@@ -6015,7 +6134,7 @@ type EndStream struct {
 
 func (x *EndStream) Reset() {
 	*x = EndStream{}
-	mi := &file_outrider_proto_msgTypes[71]
+	mi := &file_outrider_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6027,7 +6146,7 @@ func (x *EndStream) String() string {
 func (*EndStream) ProtoMessage() {}
 
 func (x *EndStream) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[71]
+	mi := &file_outrider_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6040,7 +6159,7 @@ func (x *EndStream) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndStream.ProtoReflect.Descriptor instead.
 func (*EndStream) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{71}
+	return file_outrider_proto_rawDescGZIP(), []int{72}
 }
 
 // Owner to everybody: as Pushed.gone.
@@ -6053,7 +6172,7 @@ type LetGo struct {
 
 func (x *LetGo) Reset() {
 	*x = LetGo{}
-	mi := &file_outrider_proto_msgTypes[72]
+	mi := &file_outrider_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6065,7 +6184,7 @@ func (x *LetGo) String() string {
 func (*LetGo) ProtoMessage() {}
 
 func (x *LetGo) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[72]
+	mi := &file_outrider_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6078,7 +6197,7 @@ func (x *LetGo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LetGo.ProtoReflect.Descriptor instead.
 func (*LetGo) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{72}
+	return file_outrider_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *LetGo) GetGone() [][]byte {
@@ -6099,7 +6218,7 @@ type Take struct {
 
 func (x *Take) Reset() {
 	*x = Take{}
-	mi := &file_outrider_proto_msgTypes[73]
+	mi := &file_outrider_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6111,7 +6230,7 @@ func (x *Take) String() string {
 func (*Take) ProtoMessage() {}
 
 func (x *Take) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[73]
+	mi := &file_outrider_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6124,7 +6243,7 @@ func (x *Take) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Take.ProtoReflect.Descriptor instead.
 func (*Take) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{73}
+	return file_outrider_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *Take) GetRollout() int64 {
@@ -6152,7 +6271,7 @@ type Alone struct {
 
 func (x *Alone) Reset() {
 	*x = Alone{}
-	mi := &file_outrider_proto_msgTypes[74]
+	mi := &file_outrider_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6164,7 +6283,7 @@ func (x *Alone) String() string {
 func (*Alone) ProtoMessage() {}
 
 func (x *Alone) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[74]
+	mi := &file_outrider_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6177,7 +6296,7 @@ func (x *Alone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Alone.ProtoReflect.Descriptor instead.
 func (*Alone) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{74}
+	return file_outrider_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *Alone) GetRole() string {
@@ -6203,7 +6322,7 @@ type CancelTake struct {
 
 func (x *CancelTake) Reset() {
 	*x = CancelTake{}
-	mi := &file_outrider_proto_msgTypes[75]
+	mi := &file_outrider_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6215,7 +6334,7 @@ func (x *CancelTake) String() string {
 func (*CancelTake) ProtoMessage() {}
 
 func (x *CancelTake) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[75]
+	mi := &file_outrider_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6228,7 +6347,7 @@ func (x *CancelTake) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelTake.ProtoReflect.Descriptor instead.
 func (*CancelTake) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{75}
+	return file_outrider_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *CancelTake) GetRollout() int64 {
@@ -6252,7 +6371,7 @@ type LeasedGroup struct {
 
 func (x *LeasedGroup) Reset() {
 	*x = LeasedGroup{}
-	mi := &file_outrider_proto_msgTypes[76]
+	mi := &file_outrider_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6264,7 +6383,7 @@ func (x *LeasedGroup) String() string {
 func (*LeasedGroup) ProtoMessage() {}
 
 func (x *LeasedGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[76]
+	mi := &file_outrider_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6277,7 +6396,7 @@ func (x *LeasedGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeasedGroup.ProtoReflect.Descriptor instead.
 func (*LeasedGroup) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{76}
+	return file_outrider_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *LeasedGroup) GetGroup() int64 {
@@ -6337,7 +6456,7 @@ type Lease struct {
 
 func (x *Lease) Reset() {
 	*x = Lease{}
-	mi := &file_outrider_proto_msgTypes[77]
+	mi := &file_outrider_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6349,7 +6468,7 @@ func (x *Lease) String() string {
 func (*Lease) ProtoMessage() {}
 
 func (x *Lease) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[77]
+	mi := &file_outrider_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6362,7 +6481,7 @@ func (x *Lease) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lease.ProtoReflect.Descriptor instead.
 func (*Lease) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{77}
+	return file_outrider_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *Lease) GetAdmission() uint64 {
@@ -6419,7 +6538,7 @@ type Shard struct {
 
 func (x *Shard) Reset() {
 	*x = Shard{}
-	mi := &file_outrider_proto_msgTypes[78]
+	mi := &file_outrider_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6431,7 +6550,7 @@ func (x *Shard) String() string {
 func (*Shard) ProtoMessage() {}
 
 func (x *Shard) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[78]
+	mi := &file_outrider_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6444,7 +6563,7 @@ func (x *Shard) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Shard.ProtoReflect.Descriptor instead.
 func (*Shard) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{78}
+	return file_outrider_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *Shard) GetLocators() []*Locator {
@@ -6480,7 +6599,7 @@ type Publish struct {
 
 func (x *Publish) Reset() {
 	*x = Publish{}
-	mi := &file_outrider_proto_msgTypes[79]
+	mi := &file_outrider_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6492,7 +6611,7 @@ func (x *Publish) String() string {
 func (*Publish) ProtoMessage() {}
 
 func (x *Publish) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[79]
+	mi := &file_outrider_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6505,7 +6624,7 @@ func (x *Publish) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Publish.ProtoReflect.Descriptor instead.
 func (*Publish) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{79}
+	return file_outrider_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *Publish) GetAdmission() uint64 {
@@ -6554,7 +6673,7 @@ type Publication struct {
 
 func (x *Publication) Reset() {
 	*x = Publication{}
-	mi := &file_outrider_proto_msgTypes[80]
+	mi := &file_outrider_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6566,7 +6685,7 @@ func (x *Publication) String() string {
 func (*Publication) ProtoMessage() {}
 
 func (x *Publication) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[80]
+	mi := &file_outrider_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6579,7 +6698,7 @@ func (x *Publication) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Publication.ProtoReflect.Descriptor instead.
 func (*Publication) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{80}
+	return file_outrider_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *Publication) GetAdmission() uint64 {
@@ -6661,7 +6780,7 @@ type Admit struct {
 
 func (x *Admit) Reset() {
 	*x = Admit{}
-	mi := &file_outrider_proto_msgTypes[81]
+	mi := &file_outrider_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6673,7 +6792,7 @@ func (x *Admit) String() string {
 func (*Admit) ProtoMessage() {}
 
 func (x *Admit) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[81]
+	mi := &file_outrider_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6686,7 +6805,7 @@ func (x *Admit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Admit.ProtoReflect.Descriptor instead.
 func (*Admit) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{81}
+	return file_outrider_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *Admit) GetPublication() *Publication {
@@ -6740,7 +6859,7 @@ type Admitted struct {
 
 func (x *Admitted) Reset() {
 	*x = Admitted{}
-	mi := &file_outrider_proto_msgTypes[82]
+	mi := &file_outrider_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6752,7 +6871,7 @@ func (x *Admitted) String() string {
 func (*Admitted) ProtoMessage() {}
 
 func (x *Admitted) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[82]
+	mi := &file_outrider_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6765,7 +6884,7 @@ func (x *Admitted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Admitted.ProtoReflect.Descriptor instead.
 func (*Admitted) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{82}
+	return file_outrider_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *Admitted) GetSegments() []*SegmentId {
@@ -6821,7 +6940,7 @@ type Next struct {
 
 func (x *Next) Reset() {
 	*x = Next{}
-	mi := &file_outrider_proto_msgTypes[83]
+	mi := &file_outrider_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6833,7 +6952,7 @@ func (x *Next) String() string {
 func (*Next) ProtoMessage() {}
 
 func (x *Next) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[83]
+	mi := &file_outrider_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6846,7 +6965,7 @@ func (x *Next) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Next.ProtoReflect.Descriptor instead.
 func (*Next) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{83}
+	return file_outrider_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *Next) GetRollout() int64 {
@@ -6867,7 +6986,7 @@ type Commit struct {
 
 func (x *Commit) Reset() {
 	*x = Commit{}
-	mi := &file_outrider_proto_msgTypes[84]
+	mi := &file_outrider_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6879,7 +6998,7 @@ func (x *Commit) String() string {
 func (*Commit) ProtoMessage() {}
 
 func (x *Commit) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[84]
+	mi := &file_outrider_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6892,7 +7011,7 @@ func (x *Commit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Commit.ProtoReflect.Descriptor instead.
 func (*Commit) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{84}
+	return file_outrider_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *Commit) GetAdmission() uint64 {
@@ -6919,7 +7038,7 @@ type Rollback struct {
 
 func (x *Rollback) Reset() {
 	*x = Rollback{}
-	mi := &file_outrider_proto_msgTypes[85]
+	mi := &file_outrider_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6931,7 +7050,7 @@ func (x *Rollback) String() string {
 func (*Rollback) ProtoMessage() {}
 
 func (x *Rollback) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[85]
+	mi := &file_outrider_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6944,7 +7063,7 @@ func (x *Rollback) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rollback.ProtoReflect.Descriptor instead.
 func (*Rollback) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{85}
+	return file_outrider_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *Rollback) GetAdmission() uint64 {
@@ -6970,7 +7089,7 @@ type LeaseStatus struct {
 
 func (x *LeaseStatus) Reset() {
 	*x = LeaseStatus{}
-	mi := &file_outrider_proto_msgTypes[86]
+	mi := &file_outrider_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6982,7 +7101,7 @@ func (x *LeaseStatus) String() string {
 func (*LeaseStatus) ProtoMessage() {}
 
 func (x *LeaseStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[86]
+	mi := &file_outrider_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6995,7 +7114,7 @@ func (x *LeaseStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaseStatus.ProtoReflect.Descriptor instead.
 func (*LeaseStatus) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{86}
+	return file_outrider_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *LeaseStatus) GetAdmission() uint64 {
@@ -7017,7 +7136,7 @@ type Settled struct {
 
 func (x *Settled) Reset() {
 	*x = Settled{}
-	mi := &file_outrider_proto_msgTypes[87]
+	mi := &file_outrider_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7029,7 +7148,7 @@ func (x *Settled) String() string {
 func (*Settled) ProtoMessage() {}
 
 func (x *Settled) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[87]
+	mi := &file_outrider_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7042,7 +7161,7 @@ func (x *Settled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Settled.ProtoReflect.Descriptor instead.
 func (*Settled) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{87}
+	return file_outrider_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *Settled) GetAdmission() uint64 {
@@ -7085,7 +7204,7 @@ type DiscardGroups struct {
 
 func (x *DiscardGroups) Reset() {
 	*x = DiscardGroups{}
-	mi := &file_outrider_proto_msgTypes[88]
+	mi := &file_outrider_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7097,7 +7216,7 @@ func (x *DiscardGroups) String() string {
 func (*DiscardGroups) ProtoMessage() {}
 
 func (x *DiscardGroups) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[88]
+	mi := &file_outrider_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7110,7 +7229,7 @@ func (x *DiscardGroups) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiscardGroups.ProtoReflect.Descriptor instead.
 func (*DiscardGroups) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{88}
+	return file_outrider_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *DiscardGroups) GetAdmission() uint64 {
@@ -7151,7 +7270,7 @@ type Entry struct {
 
 func (x *Entry) Reset() {
 	*x = Entry{}
-	mi := &file_outrider_proto_msgTypes[89]
+	mi := &file_outrider_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7163,7 +7282,7 @@ func (x *Entry) String() string {
 func (*Entry) ProtoMessage() {}
 
 func (x *Entry) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[89]
+	mi := &file_outrider_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7176,7 +7295,7 @@ func (x *Entry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Entry.ProtoReflect.Descriptor instead.
 func (*Entry) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{89}
+	return file_outrider_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *Entry) GetIndex() uint64 {
@@ -7205,7 +7324,7 @@ type SetBase struct {
 
 func (x *SetBase) Reset() {
 	*x = SetBase{}
-	mi := &file_outrider_proto_msgTypes[90]
+	mi := &file_outrider_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7217,7 +7336,7 @@ func (x *SetBase) String() string {
 func (*SetBase) ProtoMessage() {}
 
 func (x *SetBase) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[90]
+	mi := &file_outrider_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7230,7 +7349,7 @@ func (x *SetBase) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetBase.ProtoReflect.Descriptor instead.
 func (*SetBase) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{90}
+	return file_outrider_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *SetBase) GetIndex() uint64 {
@@ -7265,7 +7384,7 @@ type Append struct {
 
 func (x *Append) Reset() {
 	*x = Append{}
-	mi := &file_outrider_proto_msgTypes[91]
+	mi := &file_outrider_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7277,7 +7396,7 @@ func (x *Append) String() string {
 func (*Append) ProtoMessage() {}
 
 func (x *Append) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[91]
+	mi := &file_outrider_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7290,7 +7409,7 @@ func (x *Append) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Append.ProtoReflect.Descriptor instead.
 func (*Append) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{91}
+	return file_outrider_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *Append) GetEntry() *Entry {
@@ -7321,7 +7440,7 @@ type Mapped struct {
 
 func (x *Mapped) Reset() {
 	*x = Mapped{}
-	mi := &file_outrider_proto_msgTypes[92]
+	mi := &file_outrider_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7333,7 +7452,7 @@ func (x *Mapped) String() string {
 func (*Mapped) ProtoMessage() {}
 
 func (x *Mapped) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[92]
+	mi := &file_outrider_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7346,7 +7465,7 @@ func (x *Mapped) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Mapped.ProtoReflect.Descriptor instead.
 func (*Mapped) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{92}
+	return file_outrider_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *Mapped) GetBytes() int64 {
@@ -7388,7 +7507,7 @@ type Committed struct {
 
 func (x *Committed) Reset() {
 	*x = Committed{}
-	mi := &file_outrider_proto_msgTypes[93]
+	mi := &file_outrider_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7400,7 +7519,7 @@ func (x *Committed) String() string {
 func (*Committed) ProtoMessage() {}
 
 func (x *Committed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[93]
+	mi := &file_outrider_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7413,7 +7532,7 @@ func (x *Committed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Committed.ProtoReflect.Descriptor instead.
 func (*Committed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{93}
+	return file_outrider_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *Committed) GetAdmission() uint64 {
@@ -7439,7 +7558,7 @@ type GetState struct {
 
 func (x *GetState) Reset() {
 	*x = GetState{}
-	mi := &file_outrider_proto_msgTypes[94]
+	mi := &file_outrider_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7451,7 +7570,7 @@ func (x *GetState) String() string {
 func (*GetState) ProtoMessage() {}
 
 func (x *GetState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[94]
+	mi := &file_outrider_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7464,7 +7583,7 @@ func (x *GetState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetState.ProtoReflect.Descriptor instead.
 func (*GetState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{94}
+	return file_outrider_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *GetState) GetRollout() int64 {
@@ -7483,7 +7602,7 @@ type StateBytes struct {
 
 func (x *StateBytes) Reset() {
 	*x = StateBytes{}
-	mi := &file_outrider_proto_msgTypes[95]
+	mi := &file_outrider_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7495,7 +7614,7 @@ func (x *StateBytes) String() string {
 func (*StateBytes) ProtoMessage() {}
 
 func (x *StateBytes) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[95]
+	mi := &file_outrider_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7508,7 +7627,7 @@ func (x *StateBytes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateBytes.ProtoReflect.Descriptor instead.
 func (*StateBytes) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{95}
+	return file_outrider_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *StateBytes) GetState() []byte {
@@ -7527,7 +7646,7 @@ type Saved struct {
 
 func (x *Saved) Reset() {
 	*x = Saved{}
-	mi := &file_outrider_proto_msgTypes[96]
+	mi := &file_outrider_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7539,7 +7658,7 @@ func (x *Saved) String() string {
 func (*Saved) ProtoMessage() {}
 
 func (x *Saved) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[96]
+	mi := &file_outrider_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7552,7 +7671,7 @@ func (x *Saved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Saved.ProtoReflect.Descriptor instead.
 func (*Saved) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{96}
+	return file_outrider_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *Saved) GetRollout() int64 {
@@ -7571,7 +7690,7 @@ type Rewind struct {
 
 func (x *Rewind) Reset() {
 	*x = Rewind{}
-	mi := &file_outrider_proto_msgTypes[97]
+	mi := &file_outrider_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7583,7 +7702,7 @@ func (x *Rewind) String() string {
 func (*Rewind) ProtoMessage() {}
 
 func (x *Rewind) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[97]
+	mi := &file_outrider_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7596,7 +7715,7 @@ func (x *Rewind) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rewind.ProtoReflect.Descriptor instead.
 func (*Rewind) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{97}
+	return file_outrider_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *Rewind) GetRollout() int64 {
@@ -7617,7 +7736,7 @@ type Rewound struct {
 
 func (x *Rewound) Reset() {
 	*x = Rewound{}
-	mi := &file_outrider_proto_msgTypes[98]
+	mi := &file_outrider_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7629,7 +7748,7 @@ func (x *Rewound) String() string {
 func (*Rewound) ProtoMessage() {}
 
 func (x *Rewound) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[98]
+	mi := &file_outrider_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7642,7 +7761,7 @@ func (x *Rewound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rewound.ProtoReflect.Descriptor instead.
 func (*Rewound) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{98}
+	return file_outrider_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *Rewound) GetRollout() int64 {
@@ -7678,7 +7797,7 @@ type GetStats struct {
 
 func (x *GetStats) Reset() {
 	*x = GetStats{}
-	mi := &file_outrider_proto_msgTypes[99]
+	mi := &file_outrider_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7690,7 +7809,7 @@ func (x *GetStats) String() string {
 func (*GetStats) ProtoMessage() {}
 
 func (x *GetStats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[99]
+	mi := &file_outrider_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7703,7 +7822,7 @@ func (x *GetStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStats.ProtoReflect.Descriptor instead.
 func (*GetStats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{99}
+	return file_outrider_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *GetStats) GetReady() bool {
@@ -7731,7 +7850,7 @@ type Count struct {
 
 func (x *Count) Reset() {
 	*x = Count{}
-	mi := &file_outrider_proto_msgTypes[100]
+	mi := &file_outrider_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7743,7 +7862,7 @@ func (x *Count) String() string {
 func (*Count) ProtoMessage() {}
 
 func (x *Count) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[100]
+	mi := &file_outrider_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7756,7 +7875,7 @@ func (x *Count) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Count.ProtoReflect.Descriptor instead.
 func (*Count) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{100}
+	return file_outrider_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *Count) GetGroups() int64 {
@@ -7795,7 +7914,7 @@ type Books struct {
 
 func (x *Books) Reset() {
 	*x = Books{}
-	mi := &file_outrider_proto_msgTypes[101]
+	mi := &file_outrider_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7807,7 +7926,7 @@ func (x *Books) String() string {
 func (*Books) ProtoMessage() {}
 
 func (x *Books) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[101]
+	mi := &file_outrider_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7820,7 +7939,7 @@ func (x *Books) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Books.ProtoReflect.Descriptor instead.
 func (*Books) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{101}
+	return file_outrider_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *Books) GetReserved() *Count {
@@ -7917,7 +8036,7 @@ type Stats struct {
 
 func (x *Stats) Reset() {
 	*x = Stats{}
-	mi := &file_outrider_proto_msgTypes[102]
+	mi := &file_outrider_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7929,7 +8048,7 @@ func (x *Stats) String() string {
 func (*Stats) ProtoMessage() {}
 
 func (x *Stats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[102]
+	mi := &file_outrider_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7942,7 +8061,7 @@ func (x *Stats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stats.ProtoReflect.Descriptor instead.
 func (*Stats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{102}
+	return file_outrider_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *Stats) GetBooks() *Books {
@@ -8258,7 +8377,7 @@ type StepStats struct {
 
 func (x *StepStats) Reset() {
 	*x = StepStats{}
-	mi := &file_outrider_proto_msgTypes[103]
+	mi := &file_outrider_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8270,7 +8389,7 @@ func (x *StepStats) String() string {
 func (*StepStats) ProtoMessage() {}
 
 func (x *StepStats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[103]
+	mi := &file_outrider_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8283,7 +8402,7 @@ func (x *StepStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepStats.ProtoReflect.Descriptor instead.
 func (*StepStats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{103}
+	return file_outrider_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *StepStats) GetConsumed() int64 {
@@ -8371,7 +8490,7 @@ type Eviction struct {
 
 func (x *Eviction) Reset() {
 	*x = Eviction{}
-	mi := &file_outrider_proto_msgTypes[104]
+	mi := &file_outrider_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8383,7 +8502,7 @@ func (x *Eviction) String() string {
 func (*Eviction) ProtoMessage() {}
 
 func (x *Eviction) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[104]
+	mi := &file_outrider_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8396,7 +8515,7 @@ func (x *Eviction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Eviction.ProtoReflect.Descriptor instead.
 func (*Eviction) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{104}
+	return file_outrider_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *Eviction) GetReceipt() *Receipt {
@@ -8464,7 +8583,7 @@ type MemberStats struct {
 
 func (x *MemberStats) Reset() {
 	*x = MemberStats{}
-	mi := &file_outrider_proto_msgTypes[105]
+	mi := &file_outrider_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8476,7 +8595,7 @@ func (x *MemberStats) String() string {
 func (*MemberStats) ProtoMessage() {}
 
 func (x *MemberStats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[105]
+	mi := &file_outrider_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8489,7 +8608,7 @@ func (x *MemberStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberStats.ProtoReflect.Descriptor instead.
 func (*MemberStats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{105}
+	return file_outrider_proto_rawDescGZIP(), []int{106}
 }
 
 func (x *MemberStats) GetName() string {
@@ -8599,7 +8718,7 @@ type GetMetrics struct {
 
 func (x *GetMetrics) Reset() {
 	*x = GetMetrics{}
-	mi := &file_outrider_proto_msgTypes[106]
+	mi := &file_outrider_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8611,7 +8730,7 @@ func (x *GetMetrics) String() string {
 func (*GetMetrics) ProtoMessage() {}
 
 func (x *GetMetrics) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[106]
+	mi := &file_outrider_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8624,7 +8743,7 @@ func (x *GetMetrics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetMetrics.ProtoReflect.Descriptor instead.
 func (*GetMetrics) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{106}
+	return file_outrider_proto_rawDescGZIP(), []int{107}
 }
 
 type Metrics struct {
@@ -8636,7 +8755,7 @@ type Metrics struct {
 
 func (x *Metrics) Reset() {
 	*x = Metrics{}
-	mi := &file_outrider_proto_msgTypes[107]
+	mi := &file_outrider_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8648,7 +8767,7 @@ func (x *Metrics) String() string {
 func (*Metrics) ProtoMessage() {}
 
 func (x *Metrics) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[107]
+	mi := &file_outrider_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8661,7 +8780,7 @@ func (x *Metrics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Metrics.ProtoReflect.Descriptor instead.
 func (*Metrics) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{107}
+	return file_outrider_proto_rawDescGZIP(), []int{108}
 }
 
 func (x *Metrics) GetText() string {
@@ -8680,7 +8799,7 @@ type Close struct {
 
 func (x *Close) Reset() {
 	*x = Close{}
-	mi := &file_outrider_proto_msgTypes[108]
+	mi := &file_outrider_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8692,7 +8811,7 @@ func (x *Close) String() string {
 func (*Close) ProtoMessage() {}
 
 func (x *Close) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[108]
+	mi := &file_outrider_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8705,7 +8824,7 @@ func (x *Close) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Close.ProtoReflect.Descriptor instead.
 func (*Close) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{108}
+	return file_outrider_proto_rawDescGZIP(), []int{109}
 }
 
 func (x *Close) GetForce() bool {
@@ -8725,7 +8844,7 @@ type Closed struct {
 
 func (x *Closed) Reset() {
 	*x = Closed{}
-	mi := &file_outrider_proto_msgTypes[109]
+	mi := &file_outrider_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8737,7 +8856,7 @@ func (x *Closed) String() string {
 func (*Closed) ProtoMessage() {}
 
 func (x *Closed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[109]
+	mi := &file_outrider_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8750,7 +8869,7 @@ func (x *Closed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Closed.ProtoReflect.Descriptor instead.
 func (*Closed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{109}
+	return file_outrider_proto_rawDescGZIP(), []int{110}
 }
 
 func (x *Closed) GetStats() *Stats {
@@ -8776,7 +8895,7 @@ type Hold struct {
 
 func (x *Hold) Reset() {
 	*x = Hold{}
-	mi := &file_outrider_proto_msgTypes[110]
+	mi := &file_outrider_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8788,7 +8907,7 @@ func (x *Hold) String() string {
 func (*Hold) ProtoMessage() {}
 
 func (x *Hold) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[110]
+	mi := &file_outrider_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8801,7 +8920,7 @@ func (x *Hold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hold.ProtoReflect.Descriptor instead.
 func (*Hold) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{110}
+	return file_outrider_proto_rawDescGZIP(), []int{111}
 }
 
 func (x *Hold) GetReason() string {
@@ -8820,7 +8939,7 @@ type HoldGranted struct {
 
 func (x *HoldGranted) Reset() {
 	*x = HoldGranted{}
-	mi := &file_outrider_proto_msgTypes[111]
+	mi := &file_outrider_proto_msgTypes[112]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8832,7 +8951,7 @@ func (x *HoldGranted) String() string {
 func (*HoldGranted) ProtoMessage() {}
 
 func (x *HoldGranted) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[111]
+	mi := &file_outrider_proto_msgTypes[112]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8845,7 +8964,7 @@ func (x *HoldGranted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldGranted.ProtoReflect.Descriptor instead.
 func (*HoldGranted) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{111}
+	return file_outrider_proto_rawDescGZIP(), []int{112}
 }
 
 func (x *HoldGranted) GetHold() uint64 {
@@ -8864,7 +8983,7 @@ type AwaitFrontier struct {
 
 func (x *AwaitFrontier) Reset() {
 	*x = AwaitFrontier{}
-	mi := &file_outrider_proto_msgTypes[112]
+	mi := &file_outrider_proto_msgTypes[113]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8876,7 +8995,7 @@ func (x *AwaitFrontier) String() string {
 func (*AwaitFrontier) ProtoMessage() {}
 
 func (x *AwaitFrontier) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[112]
+	mi := &file_outrider_proto_msgTypes[113]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8889,7 +9008,7 @@ func (x *AwaitFrontier) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AwaitFrontier.ProtoReflect.Descriptor instead.
 func (*AwaitFrontier) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{112}
+	return file_outrider_proto_rawDescGZIP(), []int{113}
 }
 
 func (x *AwaitFrontier) GetHold() uint64 {
@@ -8908,7 +9027,7 @@ type ReleaseHold struct {
 
 func (x *ReleaseHold) Reset() {
 	*x = ReleaseHold{}
-	mi := &file_outrider_proto_msgTypes[113]
+	mi := &file_outrider_proto_msgTypes[114]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8920,7 +9039,7 @@ func (x *ReleaseHold) String() string {
 func (*ReleaseHold) ProtoMessage() {}
 
 func (x *ReleaseHold) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[113]
+	mi := &file_outrider_proto_msgTypes[114]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8933,7 +9052,7 @@ func (x *ReleaseHold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseHold.ProtoReflect.Descriptor instead.
 func (*ReleaseHold) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{113}
+	return file_outrider_proto_rawDescGZIP(), []int{114}
 }
 
 func (x *ReleaseHold) GetHold() uint64 {
@@ -8954,7 +9073,7 @@ type BeginUpdate struct {
 
 func (x *BeginUpdate) Reset() {
 	*x = BeginUpdate{}
-	mi := &file_outrider_proto_msgTypes[114]
+	mi := &file_outrider_proto_msgTypes[115]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8966,7 +9085,7 @@ func (x *BeginUpdate) String() string {
 func (*BeginUpdate) ProtoMessage() {}
 
 func (x *BeginUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[114]
+	mi := &file_outrider_proto_msgTypes[115]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8979,7 +9098,7 @@ func (x *BeginUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginUpdate.ProtoReflect.Descriptor instead.
 func (*BeginUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{114}
+	return file_outrider_proto_rawDescGZIP(), []int{115}
 }
 
 func (x *BeginUpdate) GetVersion() int64 {
@@ -9017,7 +9136,7 @@ type EngineState struct {
 
 func (x *EngineState) Reset() {
 	*x = EngineState{}
-	mi := &file_outrider_proto_msgTypes[115]
+	mi := &file_outrider_proto_msgTypes[116]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9029,7 +9148,7 @@ func (x *EngineState) String() string {
 func (*EngineState) ProtoMessage() {}
 
 func (x *EngineState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[115]
+	mi := &file_outrider_proto_msgTypes[116]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9042,7 +9161,7 @@ func (x *EngineState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EngineState.ProtoReflect.Descriptor instead.
 func (*EngineState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{115}
+	return file_outrider_proto_rawDescGZIP(), []int{116}
 }
 
 func (x *EngineState) GetSession() uint64 {
@@ -9102,7 +9221,7 @@ type UpdateState struct {
 
 func (x *UpdateState) Reset() {
 	*x = UpdateState{}
-	mi := &file_outrider_proto_msgTypes[116]
+	mi := &file_outrider_proto_msgTypes[117]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9114,7 +9233,7 @@ func (x *UpdateState) String() string {
 func (*UpdateState) ProtoMessage() {}
 
 func (x *UpdateState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[116]
+	mi := &file_outrider_proto_msgTypes[117]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9127,7 +9246,7 @@ func (x *UpdateState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateState.ProtoReflect.Descriptor instead.
 func (*UpdateState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{116}
+	return file_outrider_proto_rawDescGZIP(), []int{117}
 }
 
 func (x *UpdateState) GetHold() uint64 {
@@ -9188,7 +9307,7 @@ type GetUpdate struct {
 
 func (x *GetUpdate) Reset() {
 	*x = GetUpdate{}
-	mi := &file_outrider_proto_msgTypes[117]
+	mi := &file_outrider_proto_msgTypes[118]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9200,7 +9319,7 @@ func (x *GetUpdate) String() string {
 func (*GetUpdate) ProtoMessage() {}
 
 func (x *GetUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[117]
+	mi := &file_outrider_proto_msgTypes[118]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9213,7 +9332,7 @@ func (x *GetUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetUpdate.ProtoReflect.Descriptor instead.
 func (*GetUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{117}
+	return file_outrider_proto_rawDescGZIP(), []int{118}
 }
 
 func (x *GetUpdate) GetHold() uint64 {
@@ -9234,7 +9353,7 @@ type RecordUpdate struct {
 
 func (x *RecordUpdate) Reset() {
 	*x = RecordUpdate{}
-	mi := &file_outrider_proto_msgTypes[118]
+	mi := &file_outrider_proto_msgTypes[119]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9246,7 +9365,7 @@ func (x *RecordUpdate) String() string {
 func (*RecordUpdate) ProtoMessage() {}
 
 func (x *RecordUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[118]
+	mi := &file_outrider_proto_msgTypes[119]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9259,7 +9378,7 @@ func (x *RecordUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordUpdate.ProtoReflect.Descriptor instead.
 func (*RecordUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{118}
+	return file_outrider_proto_rawDescGZIP(), []int{119}
 }
 
 func (x *RecordUpdate) GetHold() uint64 {
@@ -9286,7 +9405,7 @@ type UndoUpdate struct {
 
 func (x *UndoUpdate) Reset() {
 	*x = UndoUpdate{}
-	mi := &file_outrider_proto_msgTypes[119]
+	mi := &file_outrider_proto_msgTypes[120]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9298,7 +9417,7 @@ func (x *UndoUpdate) String() string {
 func (*UndoUpdate) ProtoMessage() {}
 
 func (x *UndoUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[119]
+	mi := &file_outrider_proto_msgTypes[120]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9311,7 +9430,7 @@ func (x *UndoUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoUpdate.ProtoReflect.Descriptor instead.
 func (*UndoUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{119}
+	return file_outrider_proto_rawDescGZIP(), []int{120}
 }
 
 func (x *UndoUpdate) GetHold() uint64 {
@@ -9325,7 +9444,7 @@ var File_outrider_proto protoreflect.FileDescriptor
 
 const file_outrider_proto_rawDesc = "" +
 	"\n" +
-	"\x0eoutrider.proto\x12\voutrider.v1\"\xef\"\n" +
+	"\x0eoutrider.proto\x12\voutrider.v1\"\xac#\n" +
 	"\x05Frame\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x16\n" +
 	"\x06answer\x18\x02 \x01(\bR\x06answer\x12\x16\n" +
@@ -9372,7 +9491,9 @@ const file_outrider_proto_rawDesc = "" +
 	"\x06keeper\x18\xf0\x01 \x01(\v2\x13.outrider.v1.KeeperH\x00R\x06keeper\x12(\n" +
 	"\x04keep\x18\xf1\x01 \x01(\v2\x11.outrider.v1.KeepH\x00R\x04keep\x12(\n" +
 	"\x04kept\x18\xf2\x01 \x01(\v2\x11.outrider.v1.KeptH\x00R\x04kept\x12.\n" +
-	"\x06unkept\x18\xf3\x01 \x01(\v2\x13.outrider.v1.UnkeptH\x00R\x06unkept\x12'\n" +
+	"\x06unkept\x18\xf3\x01 \x01(\v2\x13.outrider.v1.UnkeptH\x00R\x06unkept\x12;\n" +
+	"\vstage_grant\x18\xfc\x01 \x01(\v2\x17.outrider.v1.StageGrantH\x00R\n" +
+	"stageGrant\x12'\n" +
 	"\x04take\x18< \x01(\v2\x11.outrider.v1.TakeH\x00R\x04take\x12:\n" +
 	"\vcancel_take\x18= \x01(\v2\x17.outrider.v1.CancelTakeH\x00R\n" +
 	"cancelTake\x12*\n" +
@@ -9458,12 +9579,13 @@ const file_outrider_proto_rawDesc = "" +
 	"\x06worker\x18\x05 \x01(\x06R\x06worker\";\n" +
 	"\tSegmentId\x12\x16\n" +
 	"\x06holder\x18\x01 \x01(\x06R\x06holder\x12\x16\n" +
-	"\x06number\x18\x02 \x01(\x04R\x06number\"\x85\x01\n" +
+	"\x06number\x18\x02 \x01(\x04R\x06number\"\xb6\x01\n" +
 	"\aLocator\x120\n" +
 	"\asegment\x18\x01 \x01(\v2\x16.outrider.v1.SegmentIdR\asegment\x12\x1b\n" +
 	"\tfirst_row\x18\x02 \x01(\x03R\bfirstRow\x12\x12\n" +
 	"\x04rows\x18\x03 \x01(\x03R\x04rows\x12\x17\n" +
-	"\x06keeper\x18\xf0\x01 \x01(\x06R\x06keeper\"\x82\x01\n" +
+	"\x06keeper\x18\xf0\x01 \x01(\x06R\x06keeper\x12/\n" +
+	"\acolumns\x18\xfa\x01 \x03(\v2\x14.outrider.v1.LocatorR\acolumns\"\x82\x01\n" +
 	"\bEndpoint\x12\x18\n" +
 	"\asession\x18\x01 \x01(\x06R\asession\x12\x12\n" +
 	"\x04host\x18\x02 \x01(\tR\x04host\x12\x16\n" +
@@ -9485,7 +9607,7 @@ const file_outrider_proto_rawDesc = "" +
 	"\x06config\x18\x02 \x01(\v2\x13.outrider.v1.ConfigR\x06config\x12\x14\n" +
 	"\x05state\x18\x03 \x01(\fR\x05state\x12\x18\n" +
 	"\arecover\x18\x04 \x01(\bR\arecover\x12\x0e\n" +
-	"\x02ip\x18\x05 \x01(\tR\x02ip\"\xbd\x06\n" +
+	"\x02ip\x18\x05 \x01(\tR\x02ip\"\xd6\x06\n" +
 	"\x06Config\x12+\n" +
 	"\x06source\x18\x01 \x01(\v2\x13.outrider.v1.SourceR\x06source\x12\x1d\n" +
 	"\n" +
@@ -9518,7 +9640,8 @@ const file_outrider_proto_rawDesc = "" +
 	"\fmax_requeues\x18\x8c\x01 \x01(\rR\vmaxRequeues\x12$\n" +
 	"\rbatch_samples\x18\xe6\x01 \x01(\x04R\fbatchSamples\x12\"\n" +
 	"\fbatch_tokens\x18\xe7\x01 \x01(\x04R\vbatchTokens\x12\"\n" +
-	"\fcommit_order\x18\xe8\x01 \x01(\tR\vcommitOrder\"\x8c\x02\n" +
+	"\fcommit_order\x18\xe8\x01 \x01(\tR\vcommitOrder\x12\x17\n" +
+	"\x06stages\x18\xfb\x01 \x03(\tR\x06stages\"\x8c\x02\n" +
 	"\x05Times\x12-\n" +
 	"\x12execution_deadline\x18\x01 \x01(\x03R\x11executionDeadline\x12!\n" +
 	"\fcancel_grace\x18\x02 \x01(\x03R\vcancelGrace\x12%\n" +
@@ -9572,14 +9695,15 @@ const file_outrider_proto_rawDesc = "" +
 	"known_term\x18\x16 \x01(\v2\x11.outrider.v1.TermR\tknownTerm\x12\x1b\n" +
 	"\tlooked_up\x18\x17 \x01(\bR\blookedUp\x124\n" +
 	"\tinventory\x18\x18 \x01(\v2\x16.outrider.v1.InventoryR\tinventory\x12\x11\n" +
-	"\x03pid\x18\xa2\x02 \x01(\x03R\x03pid\"\xc2\x01\n" +
+	"\x03pid\x18\xa2\x02 \x01(\x03R\x03pid\"\xd9\x01\n" +
 	"\n" +
 	"WorkerRole\x12\x14\n" +
 	"\x05slots\x18\x01 \x01(\rR\x05slots\x12\x16\n" +
 	"\x06engine\x18\x02 \x01(\bR\x06engine\x12+\n" +
 	"\x11confirmed_version\x18\x03 \x01(\x03R\x10confirmedVersion\x12D\n" +
 	"\x12confirmed_timeline\x18\x04 \x01(\v2\x15.outrider.v1.TimelineR\x11confirmedTimeline\x12\x13\n" +
-	"\x04uses\x18\xdf\x01 \x01(\tR\x04uses\"\x93\x01\n" +
+	"\x04uses\x18\xdf\x01 \x01(\tR\x04uses\x12\x15\n" +
+	"\x05stage\x18\xfa\x01 \x01(\tR\x05stage\"\x93\x01\n" +
 	"\n" +
 	"EngineRole\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12+\n" +
@@ -9668,7 +9792,13 @@ const file_outrider_proto_rawDesc = "" +
 	"\x04rows\x18y \x03(\x03B\x02\x10\x01R\x04rows\x12\x1e\n" +
 	"\bversions\x18z \x03(\x03B\x02\x10\x01R\bversions\x12\x1e\n" +
 	"\bpromises\x18{ \x03(\x03B\x02\x10\x01R\bpromises\x12\x16\n" +
-	"\x06pushed\x18| \x03(\fR\x06pushed\"<\n" +
+	"\x06pushed\x18| \x03(\fR\x06pushed\"\xd9\x01\n" +
+	"\n" +
+	"StageGrant\x12/\n" +
+	"\areceipt\x18\xfa\x01 \x01(\v2\x14.outrider.v1.ReceiptR\areceipt\x12/\n" +
+	"\alocator\x18\xfb\x01 \x01(\v2\x14.outrider.v1.LocatorR\alocator\x124\n" +
+	"\tendpoints\x18\xfc\x01 \x03(\v2\x15.outrider.v1.EndpointR\tendpoints\x123\n" +
+	"\bsegments\x18\xfd\x01 \x03(\v2\x16.outrider.v1.SegmentIdR\bsegments\"<\n" +
 	"\aCarried\x121\n" +
 	"\breceipts\x18\x01 \x01(\v2\x15.outrider.v1.ReceiptsR\breceipts\"U\n" +
 	"\x06Credit\x121\n" +
@@ -9691,10 +9821,11 @@ const file_outrider_proto_rawDesc = "" +
 	"\x06counts\x18\x01 \x03(\v2\x18.outrider.v1.SampleCountR\x06counts\"W\n" +
 	"\vSampleCount\x12.\n" +
 	"\areceipt\x18\x01 \x01(\v2\x14.outrider.v1.ReceiptR\areceipt\x12\x18\n" +
-	"\asamples\x18\x02 \x01(\rR\asamples\"p\n" +
+	"\asamples\x18\x02 \x01(\rR\asamples\"\x8b\x01\n" +
 	"\x06Report\x120\n" +
 	"\boutcomes\x18\x01 \x03(\v2\x14.outrider.v1.OutcomeR\boutcomes\x124\n" +
-	"\tsuccesses\x18x \x03(\v2\x16.outrider.v1.SuccessesR\tsuccesses\"\xb1\x01\n" +
+	"\tsuccesses\x18x \x03(\v2\x16.outrider.v1.SuccessesR\tsuccesses\x12\x19\n" +
+	"\acolumns\x18\xfa\x01 \x01(\bR\acolumns\"\xb1\x01\n" +
 	"\tSuccesses\x121\n" +
 	"\breceipts\x18x \x01(\v2\x15.outrider.v1.ReceiptsR\breceipts\x12\x1e\n" +
 	"\bsegments\x18y \x03(\rB\x02\x10\x01R\bsegments\x12!\n" +
@@ -10049,7 +10180,7 @@ func file_outrider_proto_rawDescGZIP() []byte {
 	return file_outrider_proto_rawDescData
 }
 
-var file_outrider_proto_msgTypes = make([]protoimpl.MessageInfo, 124)
+var file_outrider_proto_msgTypes = make([]protoimpl.MessageInfo, 125)
 var file_outrider_proto_goTypes = []any{
 	(*Frame)(nil),           // 0: outrider.v1.Frame
 	(*Error)(nil),           // 1: outrider.v1.Error
@@ -10097,84 +10228,85 @@ var file_outrider_proto_goTypes = []any{
 	(*RunStatus)(nil),       // 43: outrider.v1.RunStatus
 	(*Receipts)(nil),        // 44: outrider.v1.Receipts
 	(*Grant)(nil),           // 45: outrider.v1.Grant
-	(*Carried)(nil),         // 46: outrider.v1.Carried
-	(*Credit)(nil),          // 47: outrider.v1.Credit
-	(*Cancel)(nil),          // 48: outrider.v1.Cancel
-	(*Quiet)(nil),           // 49: outrider.v1.Quiet
-	(*Quieted)(nil),         // 50: outrider.v1.Quieted
-	(*SetSlots)(nil),        // 51: outrider.v1.SetSlots
-	(*CancelGroups)(nil),    // 52: outrider.v1.CancelGroups
-	(*GroupsCancelled)(nil), // 53: outrider.v1.GroupsCancelled
-	(*SampleDone)(nil),      // 54: outrider.v1.SampleDone
-	(*SampleCount)(nil),     // 55: outrider.v1.SampleCount
-	(*Report)(nil),          // 56: outrider.v1.Report
-	(*Successes)(nil),       // 57: outrider.v1.Successes
-	(*Outcome)(nil),         // 58: outrider.v1.Outcome
-	(*Summary)(nil),         // 59: outrider.v1.Summary
-	(*Reported)(nil),        // 60: outrider.v1.Reported
-	(*Confirm)(nil),         // 61: outrider.v1.Confirm
-	(*Confirmed)(nil),       // 62: outrider.v1.Confirmed
-	(*Drain)(nil),           // 63: outrider.v1.Drain
-	(*Release)(nil),         // 64: outrider.v1.Release
-	(*Keeper)(nil),          // 65: outrider.v1.Keeper
-	(*Keep)(nil),            // 66: outrider.v1.Keep
-	(*Kept)(nil),            // 67: outrider.v1.Kept
-	(*Unkept)(nil),          // 68: outrider.v1.Unkept
-	(*Push)(nil),            // 69: outrider.v1.Push
-	(*Pushed)(nil),          // 70: outrider.v1.Pushed
-	(*EndStream)(nil),       // 71: outrider.v1.EndStream
-	(*LetGo)(nil),           // 72: outrider.v1.LetGo
-	(*Take)(nil),            // 73: outrider.v1.Take
-	(*Alone)(nil),           // 74: outrider.v1.Alone
-	(*CancelTake)(nil),      // 75: outrider.v1.CancelTake
-	(*LeasedGroup)(nil),     // 76: outrider.v1.LeasedGroup
-	(*Lease)(nil),           // 77: outrider.v1.Lease
-	(*Shard)(nil),           // 78: outrider.v1.Shard
-	(*Publish)(nil),         // 79: outrider.v1.Publish
-	(*Publication)(nil),     // 80: outrider.v1.Publication
-	(*Admit)(nil),           // 81: outrider.v1.Admit
-	(*Admitted)(nil),        // 82: outrider.v1.Admitted
-	(*Next)(nil),            // 83: outrider.v1.Next
-	(*Commit)(nil),          // 84: outrider.v1.Commit
-	(*Rollback)(nil),        // 85: outrider.v1.Rollback
-	(*LeaseStatus)(nil),     // 86: outrider.v1.LeaseStatus
-	(*Settled)(nil),         // 87: outrider.v1.Settled
-	(*DiscardGroups)(nil),   // 88: outrider.v1.DiscardGroups
-	(*Entry)(nil),           // 89: outrider.v1.Entry
-	(*SetBase)(nil),         // 90: outrider.v1.SetBase
-	(*Append)(nil),          // 91: outrider.v1.Append
-	(*Mapped)(nil),          // 92: outrider.v1.Mapped
-	(*Committed)(nil),       // 93: outrider.v1.Committed
-	(*GetState)(nil),        // 94: outrider.v1.GetState
-	(*StateBytes)(nil),      // 95: outrider.v1.StateBytes
-	(*Saved)(nil),           // 96: outrider.v1.Saved
-	(*Rewind)(nil),          // 97: outrider.v1.Rewind
-	(*Rewound)(nil),         // 98: outrider.v1.Rewound
-	(*GetStats)(nil),        // 99: outrider.v1.GetStats
-	(*Count)(nil),           // 100: outrider.v1.Count
-	(*Books)(nil),           // 101: outrider.v1.Books
-	(*Stats)(nil),           // 102: outrider.v1.Stats
-	(*StepStats)(nil),       // 103: outrider.v1.StepStats
-	(*Eviction)(nil),        // 104: outrider.v1.Eviction
-	(*MemberStats)(nil),     // 105: outrider.v1.MemberStats
-	(*GetMetrics)(nil),      // 106: outrider.v1.GetMetrics
-	(*Metrics)(nil),         // 107: outrider.v1.Metrics
-	(*Close)(nil),           // 108: outrider.v1.Close
-	(*Closed)(nil),          // 109: outrider.v1.Closed
-	(*Hold)(nil),            // 110: outrider.v1.Hold
-	(*HoldGranted)(nil),     // 111: outrider.v1.HoldGranted
-	(*AwaitFrontier)(nil),   // 112: outrider.v1.AwaitFrontier
-	(*ReleaseHold)(nil),     // 113: outrider.v1.ReleaseHold
-	(*BeginUpdate)(nil),     // 114: outrider.v1.BeginUpdate
-	(*EngineState)(nil),     // 115: outrider.v1.EngineState
-	(*UpdateState)(nil),     // 116: outrider.v1.UpdateState
-	(*GetUpdate)(nil),       // 117: outrider.v1.GetUpdate
-	(*RecordUpdate)(nil),    // 118: outrider.v1.RecordUpdate
-	(*UndoUpdate)(nil),      // 119: outrider.v1.UndoUpdate
-	nil,                     // 120: outrider.v1.Publish.RolesEntry
-	nil,                     // 121: outrider.v1.Publication.RolesEntry
-	nil,                     // 122: outrider.v1.Books.DiscardedEntry
-	nil,                     // 123: outrider.v1.Books.LiveGroupsEntry
+	(*StageGrant)(nil),      // 46: outrider.v1.StageGrant
+	(*Carried)(nil),         // 47: outrider.v1.Carried
+	(*Credit)(nil),          // 48: outrider.v1.Credit
+	(*Cancel)(nil),          // 49: outrider.v1.Cancel
+	(*Quiet)(nil),           // 50: outrider.v1.Quiet
+	(*Quieted)(nil),         // 51: outrider.v1.Quieted
+	(*SetSlots)(nil),        // 52: outrider.v1.SetSlots
+	(*CancelGroups)(nil),    // 53: outrider.v1.CancelGroups
+	(*GroupsCancelled)(nil), // 54: outrider.v1.GroupsCancelled
+	(*SampleDone)(nil),      // 55: outrider.v1.SampleDone
+	(*SampleCount)(nil),     // 56: outrider.v1.SampleCount
+	(*Report)(nil),          // 57: outrider.v1.Report
+	(*Successes)(nil),       // 58: outrider.v1.Successes
+	(*Outcome)(nil),         // 59: outrider.v1.Outcome
+	(*Summary)(nil),         // 60: outrider.v1.Summary
+	(*Reported)(nil),        // 61: outrider.v1.Reported
+	(*Confirm)(nil),         // 62: outrider.v1.Confirm
+	(*Confirmed)(nil),       // 63: outrider.v1.Confirmed
+	(*Drain)(nil),           // 64: outrider.v1.Drain
+	(*Release)(nil),         // 65: outrider.v1.Release
+	(*Keeper)(nil),          // 66: outrider.v1.Keeper
+	(*Keep)(nil),            // 67: outrider.v1.Keep
+	(*Kept)(nil),            // 68: outrider.v1.Kept
+	(*Unkept)(nil),          // 69: outrider.v1.Unkept
+	(*Push)(nil),            // 70: outrider.v1.Push
+	(*Pushed)(nil),          // 71: outrider.v1.Pushed
+	(*EndStream)(nil),       // 72: outrider.v1.EndStream
+	(*LetGo)(nil),           // 73: outrider.v1.LetGo
+	(*Take)(nil),            // 74: outrider.v1.Take
+	(*Alone)(nil),           // 75: outrider.v1.Alone
+	(*CancelTake)(nil),      // 76: outrider.v1.CancelTake
+	(*LeasedGroup)(nil),     // 77: outrider.v1.LeasedGroup
+	(*Lease)(nil),           // 78: outrider.v1.Lease
+	(*Shard)(nil),           // 79: outrider.v1.Shard
+	(*Publish)(nil),         // 80: outrider.v1.Publish
+	(*Publication)(nil),     // 81: outrider.v1.Publication
+	(*Admit)(nil),           // 82: outrider.v1.Admit
+	(*Admitted)(nil),        // 83: outrider.v1.Admitted
+	(*Next)(nil),            // 84: outrider.v1.Next
+	(*Commit)(nil),          // 85: outrider.v1.Commit
+	(*Rollback)(nil),        // 86: outrider.v1.Rollback
+	(*LeaseStatus)(nil),     // 87: outrider.v1.LeaseStatus
+	(*Settled)(nil),         // 88: outrider.v1.Settled
+	(*DiscardGroups)(nil),   // 89: outrider.v1.DiscardGroups
+	(*Entry)(nil),           // 90: outrider.v1.Entry
+	(*SetBase)(nil),         // 91: outrider.v1.SetBase
+	(*Append)(nil),          // 92: outrider.v1.Append
+	(*Mapped)(nil),          // 93: outrider.v1.Mapped
+	(*Committed)(nil),       // 94: outrider.v1.Committed
+	(*GetState)(nil),        // 95: outrider.v1.GetState
+	(*StateBytes)(nil),      // 96: outrider.v1.StateBytes
+	(*Saved)(nil),           // 97: outrider.v1.Saved
+	(*Rewind)(nil),          // 98: outrider.v1.Rewind
+	(*Rewound)(nil),         // 99: outrider.v1.Rewound
+	(*GetStats)(nil),        // 100: outrider.v1.GetStats
+	(*Count)(nil),           // 101: outrider.v1.Count
+	(*Books)(nil),           // 102: outrider.v1.Books
+	(*Stats)(nil),           // 103: outrider.v1.Stats
+	(*StepStats)(nil),       // 104: outrider.v1.StepStats
+	(*Eviction)(nil),        // 105: outrider.v1.Eviction
+	(*MemberStats)(nil),     // 106: outrider.v1.MemberStats
+	(*GetMetrics)(nil),      // 107: outrider.v1.GetMetrics
+	(*Metrics)(nil),         // 108: outrider.v1.Metrics
+	(*Close)(nil),           // 109: outrider.v1.Close
+	(*Closed)(nil),          // 110: outrider.v1.Closed
+	(*Hold)(nil),            // 111: outrider.v1.Hold
+	(*HoldGranted)(nil),     // 112: outrider.v1.HoldGranted
+	(*AwaitFrontier)(nil),   // 113: outrider.v1.AwaitFrontier
+	(*ReleaseHold)(nil),     // 114: outrider.v1.ReleaseHold
+	(*BeginUpdate)(nil),     // 115: outrider.v1.BeginUpdate
+	(*EngineState)(nil),     // 116: outrider.v1.EngineState
+	(*UpdateState)(nil),     // 117: outrider.v1.UpdateState
+	(*GetUpdate)(nil),       // 118: outrider.v1.GetUpdate
+	(*RecordUpdate)(nil),    // 119: outrider.v1.RecordUpdate
+	(*UndoUpdate)(nil),      // 120: outrider.v1.UndoUpdate
+	nil,                     // 121: outrider.v1.Publish.RolesEntry
+	nil,                     // 122: outrider.v1.Publication.RolesEntry
+	nil,                     // 123: outrider.v1.Books.DiscardedEntry
+	nil,                     // 124: outrider.v1.Books.LiveGroupsEntry
 }
 var file_outrider_proto_depIdxs = []int32{
 	1,   // 0: outrider.v1.Frame.error:type_name -> outrider.v1.Error
@@ -10198,168 +10330,174 @@ var file_outrider_proto_depIdxs = []int32{
 	41,  // 18: outrider.v1.Frame.get_status:type_name -> outrider.v1.GetStatus
 	42,  // 19: outrider.v1.Frame.status:type_name -> outrider.v1.Status
 	45,  // 20: outrider.v1.Frame.grant:type_name -> outrider.v1.Grant
-	48,  // 21: outrider.v1.Frame.cancel:type_name -> outrider.v1.Cancel
-	54,  // 22: outrider.v1.Frame.sample_done:type_name -> outrider.v1.SampleDone
-	56,  // 23: outrider.v1.Frame.report:type_name -> outrider.v1.Report
-	60,  // 24: outrider.v1.Frame.reported:type_name -> outrider.v1.Reported
-	61,  // 25: outrider.v1.Frame.confirm:type_name -> outrider.v1.Confirm
-	62,  // 26: outrider.v1.Frame.confirmed:type_name -> outrider.v1.Confirmed
-	63,  // 27: outrider.v1.Frame.drain:type_name -> outrider.v1.Drain
-	64,  // 28: outrider.v1.Frame.release:type_name -> outrider.v1.Release
-	46,  // 29: outrider.v1.Frame.carried:type_name -> outrider.v1.Carried
-	47,  // 30: outrider.v1.Frame.credit:type_name -> outrider.v1.Credit
-	52,  // 31: outrider.v1.Frame.cancel_groups:type_name -> outrider.v1.CancelGroups
-	53,  // 32: outrider.v1.Frame.groups_cancelled:type_name -> outrider.v1.GroupsCancelled
-	51,  // 33: outrider.v1.Frame.set_slots:type_name -> outrider.v1.SetSlots
-	49,  // 34: outrider.v1.Frame.quiet:type_name -> outrider.v1.Quiet
-	50,  // 35: outrider.v1.Frame.quieted:type_name -> outrider.v1.Quieted
-	65,  // 36: outrider.v1.Frame.keeper:type_name -> outrider.v1.Keeper
-	66,  // 37: outrider.v1.Frame.keep:type_name -> outrider.v1.Keep
-	67,  // 38: outrider.v1.Frame.kept:type_name -> outrider.v1.Kept
-	68,  // 39: outrider.v1.Frame.unkept:type_name -> outrider.v1.Unkept
-	73,  // 40: outrider.v1.Frame.take:type_name -> outrider.v1.Take
-	75,  // 41: outrider.v1.Frame.cancel_take:type_name -> outrider.v1.CancelTake
-	77,  // 42: outrider.v1.Frame.lease:type_name -> outrider.v1.Lease
-	79,  // 43: outrider.v1.Frame.publish:type_name -> outrider.v1.Publish
-	80,  // 44: outrider.v1.Frame.publication:type_name -> outrider.v1.Publication
-	81,  // 45: outrider.v1.Frame.admit:type_name -> outrider.v1.Admit
-	82,  // 46: outrider.v1.Frame.admitted:type_name -> outrider.v1.Admitted
-	84,  // 47: outrider.v1.Frame.commit:type_name -> outrider.v1.Commit
-	85,  // 48: outrider.v1.Frame.rollback:type_name -> outrider.v1.Rollback
-	86,  // 49: outrider.v1.Frame.lease_status:type_name -> outrider.v1.LeaseStatus
-	87,  // 50: outrider.v1.Frame.settled:type_name -> outrider.v1.Settled
-	88,  // 51: outrider.v1.Frame.discard_groups:type_name -> outrider.v1.DiscardGroups
-	83,  // 52: outrider.v1.Frame.next:type_name -> outrider.v1.Next
-	69,  // 53: outrider.v1.Frame.push:type_name -> outrider.v1.Push
-	70,  // 54: outrider.v1.Frame.pushed:type_name -> outrider.v1.Pushed
-	71,  // 55: outrider.v1.Frame.end_stream:type_name -> outrider.v1.EndStream
-	72,  // 56: outrider.v1.Frame.let_go:type_name -> outrider.v1.LetGo
-	19,  // 57: outrider.v1.Frame.pull:type_name -> outrider.v1.Pull
-	20,  // 58: outrider.v1.Frame.pulled:type_name -> outrider.v1.Pulled
-	22,  // 59: outrider.v1.Frame.give_back:type_name -> outrider.v1.GiveBack
-	23,  // 60: outrider.v1.Frame.gave_back:type_name -> outrider.v1.GaveBack
-	90,  // 61: outrider.v1.Frame.set_base:type_name -> outrider.v1.SetBase
-	91,  // 62: outrider.v1.Frame.append:type_name -> outrider.v1.Append
-	93,  // 63: outrider.v1.Frame.committed:type_name -> outrider.v1.Committed
-	36,  // 64: outrider.v1.Frame.restored:type_name -> outrider.v1.Restored
-	92,  // 65: outrider.v1.Frame.mapped:type_name -> outrider.v1.Mapped
-	94,  // 66: outrider.v1.Frame.get_state:type_name -> outrider.v1.GetState
-	95,  // 67: outrider.v1.Frame.state_bytes:type_name -> outrider.v1.StateBytes
-	96,  // 68: outrider.v1.Frame.saved:type_name -> outrider.v1.Saved
-	97,  // 69: outrider.v1.Frame.rewind:type_name -> outrider.v1.Rewind
-	98,  // 70: outrider.v1.Frame.rewound:type_name -> outrider.v1.Rewound
-	99,  // 71: outrider.v1.Frame.get_stats:type_name -> outrider.v1.GetStats
-	102, // 72: outrider.v1.Frame.stats:type_name -> outrider.v1.Stats
-	108, // 73: outrider.v1.Frame.close:type_name -> outrider.v1.Close
-	109, // 74: outrider.v1.Frame.closed:type_name -> outrider.v1.Closed
-	106, // 75: outrider.v1.Frame.get_metrics:type_name -> outrider.v1.GetMetrics
-	107, // 76: outrider.v1.Frame.metrics:type_name -> outrider.v1.Metrics
-	110, // 77: outrider.v1.Frame.hold:type_name -> outrider.v1.Hold
-	111, // 78: outrider.v1.Frame.hold_granted:type_name -> outrider.v1.HoldGranted
-	112, // 79: outrider.v1.Frame.await_frontier:type_name -> outrider.v1.AwaitFrontier
-	113, // 80: outrider.v1.Frame.release_hold:type_name -> outrider.v1.ReleaseHold
-	114, // 81: outrider.v1.Frame.begin_update:type_name -> outrider.v1.BeginUpdate
-	116, // 82: outrider.v1.Frame.update_state:type_name -> outrider.v1.UpdateState
-	117, // 83: outrider.v1.Frame.get_update:type_name -> outrider.v1.GetUpdate
-	118, // 84: outrider.v1.Frame.record_update:type_name -> outrider.v1.RecordUpdate
-	119, // 85: outrider.v1.Frame.undo_update:type_name -> outrider.v1.UndoUpdate
-	7,   // 86: outrider.v1.Timeline.origin:type_name -> outrider.v1.Term
-	8,   // 87: outrider.v1.Receipt.timeline:type_name -> outrider.v1.Timeline
-	10,  // 88: outrider.v1.Locator.segment:type_name -> outrider.v1.SegmentId
-	14,  // 89: outrider.v1.Run.tls:type_name -> outrider.v1.Tls
-	13,  // 90: outrider.v1.Own.run:type_name -> outrider.v1.Run
-	16,  // 91: outrider.v1.Own.config:type_name -> outrider.v1.Config
-	18,  // 92: outrider.v1.Config.source:type_name -> outrider.v1.Source
-	17,  // 93: outrider.v1.Config.times:type_name -> outrider.v1.Times
-	21,  // 94: outrider.v1.Pulled.groups:type_name -> outrider.v1.Given
-	13,  // 95: outrider.v1.Join.run:type_name -> outrider.v1.Run
-	26,  // 96: outrider.v1.Join.worker:type_name -> outrider.v1.WorkerRole
-	28,  // 97: outrider.v1.Join.trainer:type_name -> outrider.v1.TrainerRole
-	27,  // 98: outrider.v1.Join.engine:type_name -> outrider.v1.EngineRole
-	12,  // 99: outrider.v1.Join.endpoint:type_name -> outrider.v1.Endpoint
-	7,   // 100: outrider.v1.Join.known_term:type_name -> outrider.v1.Term
-	29,  // 101: outrider.v1.Join.inventory:type_name -> outrider.v1.Inventory
-	8,   // 102: outrider.v1.WorkerRole.confirmed_timeline:type_name -> outrider.v1.Timeline
-	8,   // 103: outrider.v1.EngineRole.confirmed_timeline:type_name -> outrider.v1.Timeline
-	89,  // 104: outrider.v1.TrainerRole.log:type_name -> outrider.v1.Entry
-	30,  // 105: outrider.v1.Inventory.held:type_name -> outrider.v1.Held
-	9,   // 106: outrider.v1.Held.receipt:type_name -> outrider.v1.Receipt
-	58,  // 107: outrider.v1.Held.outcome:type_name -> outrider.v1.Outcome
-	7,   // 108: outrider.v1.Joined.term:type_name -> outrider.v1.Term
-	8,   // 109: outrider.v1.Joined.timeline:type_name -> outrider.v1.Timeline
-	12,  // 110: outrider.v1.Joined.table:type_name -> outrider.v1.Endpoint
-	10,  // 111: outrider.v1.Joined.table_segment:type_name -> outrider.v1.SegmentId
-	9,   // 112: outrider.v1.Joined.void:type_name -> outrider.v1.Receipt
-	7,   // 113: outrider.v1.NewTerm.term:type_name -> outrider.v1.Term
-	8,   // 114: outrider.v1.NewTimeline.timeline:type_name -> outrider.v1.Timeline
-	1,   // 115: outrider.v1.End.error:type_name -> outrider.v1.Error
-	10,  // 116: outrider.v1.Fetch.segments:type_name -> outrider.v1.SegmentId
-	10,  // 117: outrider.v1.Fetched.segments:type_name -> outrider.v1.SegmentId
-	43,  // 118: outrider.v1.Status.runs:type_name -> outrider.v1.RunStatus
-	102, // 119: outrider.v1.RunStatus.stats:type_name -> outrider.v1.Stats
-	8,   // 120: outrider.v1.Receipts.timeline:type_name -> outrider.v1.Timeline
-	44,  // 121: outrider.v1.Grant.receipts:type_name -> outrider.v1.Receipts
-	44,  // 122: outrider.v1.Carried.receipts:type_name -> outrider.v1.Receipts
-	44,  // 123: outrider.v1.Credit.receipts:type_name -> outrider.v1.Receipts
-	9,   // 124: outrider.v1.Cancel.receipts:type_name -> outrider.v1.Receipt
-	55,  // 125: outrider.v1.SampleDone.counts:type_name -> outrider.v1.SampleCount
-	9,   // 126: outrider.v1.SampleCount.receipt:type_name -> outrider.v1.Receipt
-	58,  // 127: outrider.v1.Report.outcomes:type_name -> outrider.v1.Outcome
-	57,  // 128: outrider.v1.Report.successes:type_name -> outrider.v1.Successes
-	44,  // 129: outrider.v1.Successes.receipts:type_name -> outrider.v1.Receipts
-	9,   // 130: outrider.v1.Outcome.receipt:type_name -> outrider.v1.Receipt
-	11,  // 131: outrider.v1.Outcome.locator:type_name -> outrider.v1.Locator
-	59,  // 132: outrider.v1.Outcome.summary:type_name -> outrider.v1.Summary
-	1,   // 133: outrider.v1.Reported.errors:type_name -> outrider.v1.Error
-	8,   // 134: outrider.v1.Confirmed.timeline:type_name -> outrider.v1.Timeline
-	12,  // 135: outrider.v1.Keeper.endpoint:type_name -> outrider.v1.Endpoint
-	10,  // 136: outrider.v1.Keep.segments:type_name -> outrider.v1.SegmentId
-	30,  // 137: outrider.v1.Keep.held:type_name -> outrider.v1.Held
-	30,  // 138: outrider.v1.Kept.held:type_name -> outrider.v1.Held
-	9,   // 139: outrider.v1.Unkept.receipts:type_name -> outrider.v1.Receipt
-	74,  // 140: outrider.v1.Take.alone:type_name -> outrider.v1.Alone
-	11,  // 141: outrider.v1.LeasedGroup.locator:type_name -> outrider.v1.Locator
-	59,  // 142: outrider.v1.LeasedGroup.summary:type_name -> outrider.v1.Summary
-	76,  // 143: outrider.v1.Lease.groups:type_name -> outrider.v1.LeasedGroup
-	12,  // 144: outrider.v1.Lease.endpoints:type_name -> outrider.v1.Endpoint
-	11,  // 145: outrider.v1.Shard.locators:type_name -> outrider.v1.Locator
-	78,  // 146: outrider.v1.Publish.shards:type_name -> outrider.v1.Shard
-	120, // 147: outrider.v1.Publish.roles:type_name -> outrider.v1.Publish.RolesEntry
-	8,   // 148: outrider.v1.Publication.timeline:type_name -> outrider.v1.Timeline
-	7,   // 149: outrider.v1.Publication.term:type_name -> outrider.v1.Term
-	78,  // 150: outrider.v1.Publication.shards:type_name -> outrider.v1.Shard
-	121, // 151: outrider.v1.Publication.roles:type_name -> outrider.v1.Publication.RolesEntry
-	12,  // 152: outrider.v1.Publication.endpoints:type_name -> outrider.v1.Endpoint
-	80,  // 153: outrider.v1.Admit.publication:type_name -> outrider.v1.Publication
-	10,  // 154: outrider.v1.Admitted.segments:type_name -> outrider.v1.SegmentId
-	11,  // 155: outrider.v1.Admitted.locators:type_name -> outrider.v1.Locator
-	81,  // 156: outrider.v1.Commit.admit:type_name -> outrider.v1.Admit
-	89,  // 157: outrider.v1.SetBase.log:type_name -> outrider.v1.Entry
-	89,  // 158: outrider.v1.Append.entry:type_name -> outrider.v1.Entry
-	100, // 159: outrider.v1.Books.reserved:type_name -> outrider.v1.Count
-	100, // 160: outrider.v1.Books.acknowledged:type_name -> outrider.v1.Count
-	122, // 161: outrider.v1.Books.discarded:type_name -> outrider.v1.Books.DiscardedEntry
-	100, // 162: outrider.v1.Books.failed:type_name -> outrider.v1.Count
-	100, // 163: outrider.v1.Books.live:type_name -> outrider.v1.Count
-	123, // 164: outrider.v1.Books.live_groups:type_name -> outrider.v1.Books.LiveGroupsEntry
-	101, // 165: outrider.v1.Stats.books:type_name -> outrider.v1.Books
-	8,   // 166: outrider.v1.Stats.timeline:type_name -> outrider.v1.Timeline
-	7,   // 167: outrider.v1.Stats.term:type_name -> outrider.v1.Term
-	105, // 168: outrider.v1.Stats.members:type_name -> outrider.v1.MemberStats
-	103, // 169: outrider.v1.Stats.step:type_name -> outrider.v1.StepStats
-	104, // 170: outrider.v1.StepStats.evictions:type_name -> outrider.v1.Eviction
-	9,   // 171: outrider.v1.Eviction.receipt:type_name -> outrider.v1.Receipt
-	9,   // 172: outrider.v1.Eviction.kept:type_name -> outrider.v1.Receipt
-	102, // 173: outrider.v1.Closed.stats:type_name -> outrider.v1.Stats
-	115, // 174: outrider.v1.UpdateState.engines:type_name -> outrider.v1.EngineState
-	100, // 175: outrider.v1.Books.DiscardedEntry.value:type_name -> outrider.v1.Count
-	0,   // 176: outrider.v1.Owner.Session:input_type -> outrider.v1.Frame
-	0,   // 177: outrider.v1.Owner.Session:output_type -> outrider.v1.Frame
-	177, // [177:178] is the sub-list for method output_type
-	176, // [176:177] is the sub-list for method input_type
-	176, // [176:176] is the sub-list for extension type_name
-	176, // [176:176] is the sub-list for extension extendee
-	0,   // [0:176] is the sub-list for field type_name
+	49,  // 21: outrider.v1.Frame.cancel:type_name -> outrider.v1.Cancel
+	55,  // 22: outrider.v1.Frame.sample_done:type_name -> outrider.v1.SampleDone
+	57,  // 23: outrider.v1.Frame.report:type_name -> outrider.v1.Report
+	61,  // 24: outrider.v1.Frame.reported:type_name -> outrider.v1.Reported
+	62,  // 25: outrider.v1.Frame.confirm:type_name -> outrider.v1.Confirm
+	63,  // 26: outrider.v1.Frame.confirmed:type_name -> outrider.v1.Confirmed
+	64,  // 27: outrider.v1.Frame.drain:type_name -> outrider.v1.Drain
+	65,  // 28: outrider.v1.Frame.release:type_name -> outrider.v1.Release
+	47,  // 29: outrider.v1.Frame.carried:type_name -> outrider.v1.Carried
+	48,  // 30: outrider.v1.Frame.credit:type_name -> outrider.v1.Credit
+	53,  // 31: outrider.v1.Frame.cancel_groups:type_name -> outrider.v1.CancelGroups
+	54,  // 32: outrider.v1.Frame.groups_cancelled:type_name -> outrider.v1.GroupsCancelled
+	52,  // 33: outrider.v1.Frame.set_slots:type_name -> outrider.v1.SetSlots
+	50,  // 34: outrider.v1.Frame.quiet:type_name -> outrider.v1.Quiet
+	51,  // 35: outrider.v1.Frame.quieted:type_name -> outrider.v1.Quieted
+	66,  // 36: outrider.v1.Frame.keeper:type_name -> outrider.v1.Keeper
+	67,  // 37: outrider.v1.Frame.keep:type_name -> outrider.v1.Keep
+	68,  // 38: outrider.v1.Frame.kept:type_name -> outrider.v1.Kept
+	69,  // 39: outrider.v1.Frame.unkept:type_name -> outrider.v1.Unkept
+	46,  // 40: outrider.v1.Frame.stage_grant:type_name -> outrider.v1.StageGrant
+	74,  // 41: outrider.v1.Frame.take:type_name -> outrider.v1.Take
+	76,  // 42: outrider.v1.Frame.cancel_take:type_name -> outrider.v1.CancelTake
+	78,  // 43: outrider.v1.Frame.lease:type_name -> outrider.v1.Lease
+	80,  // 44: outrider.v1.Frame.publish:type_name -> outrider.v1.Publish
+	81,  // 45: outrider.v1.Frame.publication:type_name -> outrider.v1.Publication
+	82,  // 46: outrider.v1.Frame.admit:type_name -> outrider.v1.Admit
+	83,  // 47: outrider.v1.Frame.admitted:type_name -> outrider.v1.Admitted
+	85,  // 48: outrider.v1.Frame.commit:type_name -> outrider.v1.Commit
+	86,  // 49: outrider.v1.Frame.rollback:type_name -> outrider.v1.Rollback
+	87,  // 50: outrider.v1.Frame.lease_status:type_name -> outrider.v1.LeaseStatus
+	88,  // 51: outrider.v1.Frame.settled:type_name -> outrider.v1.Settled
+	89,  // 52: outrider.v1.Frame.discard_groups:type_name -> outrider.v1.DiscardGroups
+	84,  // 53: outrider.v1.Frame.next:type_name -> outrider.v1.Next
+	70,  // 54: outrider.v1.Frame.push:type_name -> outrider.v1.Push
+	71,  // 55: outrider.v1.Frame.pushed:type_name -> outrider.v1.Pushed
+	72,  // 56: outrider.v1.Frame.end_stream:type_name -> outrider.v1.EndStream
+	73,  // 57: outrider.v1.Frame.let_go:type_name -> outrider.v1.LetGo
+	19,  // 58: outrider.v1.Frame.pull:type_name -> outrider.v1.Pull
+	20,  // 59: outrider.v1.Frame.pulled:type_name -> outrider.v1.Pulled
+	22,  // 60: outrider.v1.Frame.give_back:type_name -> outrider.v1.GiveBack
+	23,  // 61: outrider.v1.Frame.gave_back:type_name -> outrider.v1.GaveBack
+	91,  // 62: outrider.v1.Frame.set_base:type_name -> outrider.v1.SetBase
+	92,  // 63: outrider.v1.Frame.append:type_name -> outrider.v1.Append
+	94,  // 64: outrider.v1.Frame.committed:type_name -> outrider.v1.Committed
+	36,  // 65: outrider.v1.Frame.restored:type_name -> outrider.v1.Restored
+	93,  // 66: outrider.v1.Frame.mapped:type_name -> outrider.v1.Mapped
+	95,  // 67: outrider.v1.Frame.get_state:type_name -> outrider.v1.GetState
+	96,  // 68: outrider.v1.Frame.state_bytes:type_name -> outrider.v1.StateBytes
+	97,  // 69: outrider.v1.Frame.saved:type_name -> outrider.v1.Saved
+	98,  // 70: outrider.v1.Frame.rewind:type_name -> outrider.v1.Rewind
+	99,  // 71: outrider.v1.Frame.rewound:type_name -> outrider.v1.Rewound
+	100, // 72: outrider.v1.Frame.get_stats:type_name -> outrider.v1.GetStats
+	103, // 73: outrider.v1.Frame.stats:type_name -> outrider.v1.Stats
+	109, // 74: outrider.v1.Frame.close:type_name -> outrider.v1.Close
+	110, // 75: outrider.v1.Frame.closed:type_name -> outrider.v1.Closed
+	107, // 76: outrider.v1.Frame.get_metrics:type_name -> outrider.v1.GetMetrics
+	108, // 77: outrider.v1.Frame.metrics:type_name -> outrider.v1.Metrics
+	111, // 78: outrider.v1.Frame.hold:type_name -> outrider.v1.Hold
+	112, // 79: outrider.v1.Frame.hold_granted:type_name -> outrider.v1.HoldGranted
+	113, // 80: outrider.v1.Frame.await_frontier:type_name -> outrider.v1.AwaitFrontier
+	114, // 81: outrider.v1.Frame.release_hold:type_name -> outrider.v1.ReleaseHold
+	115, // 82: outrider.v1.Frame.begin_update:type_name -> outrider.v1.BeginUpdate
+	117, // 83: outrider.v1.Frame.update_state:type_name -> outrider.v1.UpdateState
+	118, // 84: outrider.v1.Frame.get_update:type_name -> outrider.v1.GetUpdate
+	119, // 85: outrider.v1.Frame.record_update:type_name -> outrider.v1.RecordUpdate
+	120, // 86: outrider.v1.Frame.undo_update:type_name -> outrider.v1.UndoUpdate
+	7,   // 87: outrider.v1.Timeline.origin:type_name -> outrider.v1.Term
+	8,   // 88: outrider.v1.Receipt.timeline:type_name -> outrider.v1.Timeline
+	10,  // 89: outrider.v1.Locator.segment:type_name -> outrider.v1.SegmentId
+	11,  // 90: outrider.v1.Locator.columns:type_name -> outrider.v1.Locator
+	14,  // 91: outrider.v1.Run.tls:type_name -> outrider.v1.Tls
+	13,  // 92: outrider.v1.Own.run:type_name -> outrider.v1.Run
+	16,  // 93: outrider.v1.Own.config:type_name -> outrider.v1.Config
+	18,  // 94: outrider.v1.Config.source:type_name -> outrider.v1.Source
+	17,  // 95: outrider.v1.Config.times:type_name -> outrider.v1.Times
+	21,  // 96: outrider.v1.Pulled.groups:type_name -> outrider.v1.Given
+	13,  // 97: outrider.v1.Join.run:type_name -> outrider.v1.Run
+	26,  // 98: outrider.v1.Join.worker:type_name -> outrider.v1.WorkerRole
+	28,  // 99: outrider.v1.Join.trainer:type_name -> outrider.v1.TrainerRole
+	27,  // 100: outrider.v1.Join.engine:type_name -> outrider.v1.EngineRole
+	12,  // 101: outrider.v1.Join.endpoint:type_name -> outrider.v1.Endpoint
+	7,   // 102: outrider.v1.Join.known_term:type_name -> outrider.v1.Term
+	29,  // 103: outrider.v1.Join.inventory:type_name -> outrider.v1.Inventory
+	8,   // 104: outrider.v1.WorkerRole.confirmed_timeline:type_name -> outrider.v1.Timeline
+	8,   // 105: outrider.v1.EngineRole.confirmed_timeline:type_name -> outrider.v1.Timeline
+	90,  // 106: outrider.v1.TrainerRole.log:type_name -> outrider.v1.Entry
+	30,  // 107: outrider.v1.Inventory.held:type_name -> outrider.v1.Held
+	9,   // 108: outrider.v1.Held.receipt:type_name -> outrider.v1.Receipt
+	59,  // 109: outrider.v1.Held.outcome:type_name -> outrider.v1.Outcome
+	7,   // 110: outrider.v1.Joined.term:type_name -> outrider.v1.Term
+	8,   // 111: outrider.v1.Joined.timeline:type_name -> outrider.v1.Timeline
+	12,  // 112: outrider.v1.Joined.table:type_name -> outrider.v1.Endpoint
+	10,  // 113: outrider.v1.Joined.table_segment:type_name -> outrider.v1.SegmentId
+	9,   // 114: outrider.v1.Joined.void:type_name -> outrider.v1.Receipt
+	7,   // 115: outrider.v1.NewTerm.term:type_name -> outrider.v1.Term
+	8,   // 116: outrider.v1.NewTimeline.timeline:type_name -> outrider.v1.Timeline
+	1,   // 117: outrider.v1.End.error:type_name -> outrider.v1.Error
+	10,  // 118: outrider.v1.Fetch.segments:type_name -> outrider.v1.SegmentId
+	10,  // 119: outrider.v1.Fetched.segments:type_name -> outrider.v1.SegmentId
+	43,  // 120: outrider.v1.Status.runs:type_name -> outrider.v1.RunStatus
+	103, // 121: outrider.v1.RunStatus.stats:type_name -> outrider.v1.Stats
+	8,   // 122: outrider.v1.Receipts.timeline:type_name -> outrider.v1.Timeline
+	44,  // 123: outrider.v1.Grant.receipts:type_name -> outrider.v1.Receipts
+	9,   // 124: outrider.v1.StageGrant.receipt:type_name -> outrider.v1.Receipt
+	11,  // 125: outrider.v1.StageGrant.locator:type_name -> outrider.v1.Locator
+	12,  // 126: outrider.v1.StageGrant.endpoints:type_name -> outrider.v1.Endpoint
+	10,  // 127: outrider.v1.StageGrant.segments:type_name -> outrider.v1.SegmentId
+	44,  // 128: outrider.v1.Carried.receipts:type_name -> outrider.v1.Receipts
+	44,  // 129: outrider.v1.Credit.receipts:type_name -> outrider.v1.Receipts
+	9,   // 130: outrider.v1.Cancel.receipts:type_name -> outrider.v1.Receipt
+	56,  // 131: outrider.v1.SampleDone.counts:type_name -> outrider.v1.SampleCount
+	9,   // 132: outrider.v1.SampleCount.receipt:type_name -> outrider.v1.Receipt
+	59,  // 133: outrider.v1.Report.outcomes:type_name -> outrider.v1.Outcome
+	58,  // 134: outrider.v1.Report.successes:type_name -> outrider.v1.Successes
+	44,  // 135: outrider.v1.Successes.receipts:type_name -> outrider.v1.Receipts
+	9,   // 136: outrider.v1.Outcome.receipt:type_name -> outrider.v1.Receipt
+	11,  // 137: outrider.v1.Outcome.locator:type_name -> outrider.v1.Locator
+	60,  // 138: outrider.v1.Outcome.summary:type_name -> outrider.v1.Summary
+	1,   // 139: outrider.v1.Reported.errors:type_name -> outrider.v1.Error
+	8,   // 140: outrider.v1.Confirmed.timeline:type_name -> outrider.v1.Timeline
+	12,  // 141: outrider.v1.Keeper.endpoint:type_name -> outrider.v1.Endpoint
+	10,  // 142: outrider.v1.Keep.segments:type_name -> outrider.v1.SegmentId
+	30,  // 143: outrider.v1.Keep.held:type_name -> outrider.v1.Held
+	30,  // 144: outrider.v1.Kept.held:type_name -> outrider.v1.Held
+	9,   // 145: outrider.v1.Unkept.receipts:type_name -> outrider.v1.Receipt
+	75,  // 146: outrider.v1.Take.alone:type_name -> outrider.v1.Alone
+	11,  // 147: outrider.v1.LeasedGroup.locator:type_name -> outrider.v1.Locator
+	60,  // 148: outrider.v1.LeasedGroup.summary:type_name -> outrider.v1.Summary
+	77,  // 149: outrider.v1.Lease.groups:type_name -> outrider.v1.LeasedGroup
+	12,  // 150: outrider.v1.Lease.endpoints:type_name -> outrider.v1.Endpoint
+	11,  // 151: outrider.v1.Shard.locators:type_name -> outrider.v1.Locator
+	79,  // 152: outrider.v1.Publish.shards:type_name -> outrider.v1.Shard
+	121, // 153: outrider.v1.Publish.roles:type_name -> outrider.v1.Publish.RolesEntry
+	8,   // 154: outrider.v1.Publication.timeline:type_name -> outrider.v1.Timeline
+	7,   // 155: outrider.v1.Publication.term:type_name -> outrider.v1.Term
+	79,  // 156: outrider.v1.Publication.shards:type_name -> outrider.v1.Shard
+	122, // 157: outrider.v1.Publication.roles:type_name -> outrider.v1.Publication.RolesEntry
+	12,  // 158: outrider.v1.Publication.endpoints:type_name -> outrider.v1.Endpoint
+	81,  // 159: outrider.v1.Admit.publication:type_name -> outrider.v1.Publication
+	10,  // 160: outrider.v1.Admitted.segments:type_name -> outrider.v1.SegmentId
+	11,  // 161: outrider.v1.Admitted.locators:type_name -> outrider.v1.Locator
+	82,  // 162: outrider.v1.Commit.admit:type_name -> outrider.v1.Admit
+	90,  // 163: outrider.v1.SetBase.log:type_name -> outrider.v1.Entry
+	90,  // 164: outrider.v1.Append.entry:type_name -> outrider.v1.Entry
+	101, // 165: outrider.v1.Books.reserved:type_name -> outrider.v1.Count
+	101, // 166: outrider.v1.Books.acknowledged:type_name -> outrider.v1.Count
+	123, // 167: outrider.v1.Books.discarded:type_name -> outrider.v1.Books.DiscardedEntry
+	101, // 168: outrider.v1.Books.failed:type_name -> outrider.v1.Count
+	101, // 169: outrider.v1.Books.live:type_name -> outrider.v1.Count
+	124, // 170: outrider.v1.Books.live_groups:type_name -> outrider.v1.Books.LiveGroupsEntry
+	102, // 171: outrider.v1.Stats.books:type_name -> outrider.v1.Books
+	8,   // 172: outrider.v1.Stats.timeline:type_name -> outrider.v1.Timeline
+	7,   // 173: outrider.v1.Stats.term:type_name -> outrider.v1.Term
+	106, // 174: outrider.v1.Stats.members:type_name -> outrider.v1.MemberStats
+	104, // 175: outrider.v1.Stats.step:type_name -> outrider.v1.StepStats
+	105, // 176: outrider.v1.StepStats.evictions:type_name -> outrider.v1.Eviction
+	9,   // 177: outrider.v1.Eviction.receipt:type_name -> outrider.v1.Receipt
+	9,   // 178: outrider.v1.Eviction.kept:type_name -> outrider.v1.Receipt
+	103, // 179: outrider.v1.Closed.stats:type_name -> outrider.v1.Stats
+	116, // 180: outrider.v1.UpdateState.engines:type_name -> outrider.v1.EngineState
+	101, // 181: outrider.v1.Books.DiscardedEntry.value:type_name -> outrider.v1.Count
+	0,   // 182: outrider.v1.Owner.Session:input_type -> outrider.v1.Frame
+	0,   // 183: outrider.v1.Owner.Session:output_type -> outrider.v1.Frame
+	183, // [183:184] is the sub-list for method output_type
+	182, // [182:183] is the sub-list for method input_type
+	182, // [182:182] is the sub-list for extension type_name
+	182, // [182:182] is the sub-list for extension extendee
+	0,   // [0:182] is the sub-list for field type_name
 }
 
 func init() { file_outrider_proto_init() }
@@ -10407,6 +10545,7 @@ func file_outrider_proto_init() {
 		(*Frame_Keep)(nil),
 		(*Frame_Kept)(nil),
 		(*Frame_Unkept)(nil),
+		(*Frame_StageGrant)(nil),
 		(*Frame_Take)(nil),
 		(*Frame_CancelTake)(nil),
 		(*Frame_Lease)(nil),
@@ -10460,7 +10599,7 @@ func file_outrider_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_outrider_proto_rawDesc), len(file_outrider_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   124,
+			NumMessages:   125,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

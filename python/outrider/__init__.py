@@ -36,6 +36,7 @@ from outrider.publication import Publication
 from outrider.run import Rewound, Run
 from outrider.sample import Sample
 from outrider.source import Table, table
+from outrider.stage import Stage, StageGroup
 from outrider.start import connect, own, start
 from outrider.stats import Books, Bound, Count, Eviction, MemberStats, Stats, StepStats
 from outrider.stream import Stream, stream
@@ -84,6 +85,8 @@ __all__ = [
     "Run",
     "Sample",
     "SourceError",
+    "Stage",
+    "StageGroup",
     "Stale",
     "StartError",
     "Stats",

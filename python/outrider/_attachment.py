@@ -6,7 +6,7 @@ import contextlib
 import logging
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any, Protocol
 from weakref import WeakValueDictionary
@@ -64,6 +64,38 @@ class Attachment:
     def tell(self, member: int, fds: tuple[int, ...] = (), **body: Any) -> None:
         """Sends a frame that has no answer."""
         self.channel.tell(wire.Frame(member=member, **body), fds)
+
+    def map(self, ids: Sequence[Any], fds: Sequence[int]) -> dict[tuple[int, int], Segment]:
+        """Maps segments, by holder and number; those that this process has mapped already are used as they are.
+
+        Args:
+            ids: `SegmentId` messages.
+            fds: A descriptor of each; closed here.
+
+        Raises:
+            Error: Descriptors are missing: this process had no room for them.
+        """
+        left = list(fds)
+        found: dict[tuple[int, int], Segment] = {}
+        try:
+            for segment in ids:
+                key = (segment.holder, segment.number)
+                if not left:
+                    raise Error(
+                        f"outrider: {len(fds)} of {len(ids)} segments arrived: this process is out of file descriptors; "
+                        f"raise its limit (ulimit -n) above {len(ids) + 64} and try again"
+                    )
+                fd = left.pop(0)
+                known = self.segments.get(key)
+                if known is None:
+                    known = self.segments[key] = Segment(fd)
+                else:
+                    os.close(fd)
+                found[key] = known
+        finally:
+            for fd in left:
+                os.close(fd)
+        return found
 
     def register(self, member: int, receiver: Receiver) -> None:
         """Hands a member's pushes to its receiver, those first that came before anybody knew the member's number."""

@@ -11,19 +11,19 @@ from outrider import _wire_pb2 as wire
 from outrider._channel import Answer
 
 if TYPE_CHECKING:
+    from outrider._execution import Execution
     from outrider._member import Member
-    from outrider.work import Work
 
 _FRAME = 4096
 """Bytes that a stream takes beside its columns, about."""
 
 
-def exceeds(work: Work, size: int) -> bool:
+def exceeds(work: Execution, size: int) -> bool:
     """Whether a group's rows are more than its host has set aside for it."""
     return work.promise is not None and size > work.promise
 
 
-def ask(member: Member, works: Sequence[Work], sizes: Sequence[int]) -> list[Future[Answer]]:
+def ask(member: Member, works: Sequence[Execution], sizes: Sequence[int]) -> list[Future[Answer]]:
     """Asks for leave to write groups that are reported together.
 
     Args:

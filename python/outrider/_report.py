@@ -22,8 +22,8 @@ from outrider.errors import Closed, DataError, Error, from_wire, kind_of
 from outrider.sample import Row, kind_of_row, to_batch
 
 if TYPE_CHECKING:
+    from outrider._execution import Execution
     from outrider._member import Member
-    from outrider.work import Work
 
 log = logging.getLogger("outrider")
 
@@ -46,7 +46,7 @@ class Finished:
         answer: None when the owner took it, else why not.
     """
 
-    work: Work
+    work: Execution
     kind: str
     reason: str = ""
     rows: Sequence[Row] = ()
@@ -183,8 +183,10 @@ class Report:
     def __init__(self) -> None:
         self._message = wire.Report()
         self._fds: list[int] = []
-        self._successes: dict[bytes, tuple[Any, list[Work], list[Future[Error | None]]]] = {}  # by timeline and session
-        self._ended: list[Work] = []
+        self._successes: dict[
+            bytes, tuple[Any, list[Execution], list[Future[Error | None]]]
+        ] = {}  # by timeline and session
+        self._ended: list[Execution] = []
         self._answers: list[Future[Error | None]] = []  # of _ended
 
     @property
@@ -193,7 +195,7 @@ class Report:
         return len(self._fds) == DESCRIPTORS
 
     def succeeded(
-        self, works: Sequence[Work], ends: Sequence[int], fd: int, answers: Sequence[Future[Error | None]] = ()
+        self, works: Sequence[Execution], ends: Sequence[int], fd: int, answers: Sequence[Future[Error | None]] = ()
     ) -> None:
         """Adds a segment, which becomes the report's to close.
 
@@ -205,6 +207,7 @@ class Report:
         """
         number = len(self._fds)
         self._fds.append(fd)
+        self._message.columns = works[0].adds
         starts = [0, *ends]
         first = 0
         for _, run in groupby(works, lambda work: id(work.granted)):
@@ -230,7 +233,7 @@ class Report:
             theirs += answers[first:last]
             first = last
 
-    def ended(self, work: Work, kind: str, reason: str, answer: Future[Error | None]) -> None:
+    def ended(self, work: Execution, kind: str, reason: str, answer: Future[Error | None]) -> None:
         """Adds an end that is no success."""
         self._message.outcomes.add(receipt=work.receipt, kind=kind, reason=reason)
         self._ended.append(work)
@@ -260,7 +263,7 @@ class Report:
 
 def _settle(
     answered: Future[Answer],
-    works: Sequence[Work],
+    works: Sequence[Execution],
     answers: Sequence[Future[Error | None]],
     said: Future[list[Error | None]],
 ) -> None:
@@ -275,13 +278,13 @@ def _settle(
         for place, error in zip(reported.places, reported.errors, strict=True):
             errors[place] = from_wire(error.kind, error.message)
         _warn([(work, error) for work, error in zip(works, errors, strict=True) if error is not None])
-    works[0].worker.forget(works)
+    works[0].runner.forget(works)
     for answer, word in zip(answers, errors, strict=False):
         answer.set_result(word)
     said.set_result(errors)
 
 
-def _warn(refused: Sequence[tuple[Work, Error]]) -> None:
+def _warn(refused: Sequence[tuple[Execution, Error]]) -> None:
     """Says in one line what of a report was refused."""
     for level, found in (
         (logging.WARNING, [one for one in refused if kind_of(one[1]) != "stale"]),

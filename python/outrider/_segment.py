@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_right
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
+from typing import Any
 
 import pyarrow as pa
 
@@ -41,3 +43,35 @@ class Segment:
             slices.append(part)
             first, count, at = first + part.num_rows, count - part.num_rows, at + 1
         return slices
+
+
+def places(at: Any, segments: Mapping[tuple[int, int], Segment]) -> tuple[tuple[Segment, int], ...]:
+    """Where a group's rows begin in each segment that has columns of them, the engine's own first.
+
+    Args:
+        at: A `Locator`.
+        segments: By holder and number.
+    """
+    return tuple((segments[one.segment.holder, one.segment.number], int(one.first_row)) for one in (at, *at.columns))
+
+
+def side_by_side(places: Sequence[tuple[Segment, int]], count: int) -> list[pa.RecordBatch]:
+    """The columns of some rows from all their segments; shared, not copied.
+
+    Args:
+        places: Segments, with the first row in each.
+        count: Rows.
+
+    Returns:
+        Record batches: where the segments are cut into batches differently, one ends wherever one of any does.
+    """
+    first, *more = [segment.rows(at, count) for segment, at in places]
+    if not more:
+        return first
+    tables = [pa.Table.from_batches(slices) for slices in (first, *more)]
+    table = pa.Table.from_arrays(
+        [column for table in tables for column in table.columns],
+        schema=pa.schema([field for table in tables for field in table.schema]),
+    )
+    slices: list[pa.RecordBatch] = table.to_batches()
+    return slices

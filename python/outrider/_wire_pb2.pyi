@@ -6,7 +6,7 @@ from typing import ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Map
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class Frame(_message.Message):
-    __slots__ = ["id", "answer", "member", "error", "ready", "hello", "spilled", "log_line", "done", "own", "owned", "join", "joined", "leave", "locate", "located", "new_term", "new_timeline", "end", "fetch", "fetched", "get_status", "status", "grant", "cancel", "sample_done", "report", "reported", "confirm", "confirmed", "drain", "release", "carried", "credit", "cancel_groups", "groups_cancelled", "set_slots", "quiet", "quieted", "keeper", "keep", "kept", "unkept", "take", "cancel_take", "lease", "publish", "publication", "admit", "admitted", "commit", "rollback", "lease_status", "settled", "discard_groups", "next", "push", "pushed", "end_stream", "let_go", "pull", "pulled", "give_back", "gave_back", "set_base", "append", "committed", "restored", "mapped", "get_state", "state_bytes", "saved", "rewind", "rewound", "get_stats", "stats", "close", "closed", "get_metrics", "metrics", "hold", "hold_granted", "await_frontier", "release_hold", "begin_update", "update_state", "get_update", "record_update", "undo_update"]
+    __slots__ = ["id", "answer", "member", "error", "ready", "hello", "spilled", "log_line", "done", "own", "owned", "join", "joined", "leave", "locate", "located", "new_term", "new_timeline", "end", "fetch", "fetched", "get_status", "status", "grant", "cancel", "sample_done", "report", "reported", "confirm", "confirmed", "drain", "release", "carried", "credit", "cancel_groups", "groups_cancelled", "set_slots", "quiet", "quieted", "keeper", "keep", "kept", "unkept", "stage_grant", "take", "cancel_take", "lease", "publish", "publication", "admit", "admitted", "commit", "rollback", "lease_status", "settled", "discard_groups", "next", "push", "pushed", "end_stream", "let_go", "pull", "pulled", "give_back", "gave_back", "set_base", "append", "committed", "restored", "mapped", "get_state", "state_bytes", "saved", "rewind", "rewound", "get_stats", "stats", "close", "closed", "get_metrics", "metrics", "hold", "hold_granted", "await_frontier", "release_hold", "begin_update", "update_state", "get_update", "record_update", "undo_update"]
     ID_FIELD_NUMBER: _ClassVar[int]
     ANSWER_FIELD_NUMBER: _ClassVar[int]
     MEMBER_FIELD_NUMBER: _ClassVar[int]
@@ -50,6 +50,7 @@ class Frame(_message.Message):
     KEEP_FIELD_NUMBER: _ClassVar[int]
     KEPT_FIELD_NUMBER: _ClassVar[int]
     UNKEPT_FIELD_NUMBER: _ClassVar[int]
+    STAGE_GRANT_FIELD_NUMBER: _ClassVar[int]
     TAKE_FIELD_NUMBER: _ClassVar[int]
     CANCEL_TAKE_FIELD_NUMBER: _ClassVar[int]
     LEASE_FIELD_NUMBER: _ClassVar[int]
@@ -139,6 +140,7 @@ class Frame(_message.Message):
     keep: Keep
     kept: Kept
     unkept: Unkept
+    stage_grant: StageGrant
     take: Take
     cancel_take: CancelTake
     lease: Lease
@@ -185,7 +187,7 @@ class Frame(_message.Message):
     get_update: GetUpdate
     record_update: RecordUpdate
     undo_update: UndoUpdate
-    def __init__(self, id: _Optional[int] = ..., answer: bool = ..., member: _Optional[int] = ..., error: _Optional[_Union[Error, _Mapping]] = ..., ready: _Optional[_Union[Ready, _Mapping]] = ..., hello: _Optional[_Union[Hello, _Mapping]] = ..., spilled: _Optional[_Union[Spilled, _Mapping]] = ..., log_line: _Optional[_Union[LogLine, _Mapping]] = ..., done: _Optional[_Union[Done, _Mapping]] = ..., own: _Optional[_Union[Own, _Mapping]] = ..., owned: _Optional[_Union[Owned, _Mapping]] = ..., join: _Optional[_Union[Join, _Mapping]] = ..., joined: _Optional[_Union[Joined, _Mapping]] = ..., leave: _Optional[_Union[Leave, _Mapping]] = ..., locate: _Optional[_Union[Locate, _Mapping]] = ..., located: _Optional[_Union[Located, _Mapping]] = ..., new_term: _Optional[_Union[NewTerm, _Mapping]] = ..., new_timeline: _Optional[_Union[NewTimeline, _Mapping]] = ..., end: _Optional[_Union[End, _Mapping]] = ..., fetch: _Optional[_Union[Fetch, _Mapping]] = ..., fetched: _Optional[_Union[Fetched, _Mapping]] = ..., get_status: _Optional[_Union[GetStatus, _Mapping]] = ..., status: _Optional[_Union[Status, _Mapping]] = ..., grant: _Optional[_Union[Grant, _Mapping]] = ..., cancel: _Optional[_Union[Cancel, _Mapping]] = ..., sample_done: _Optional[_Union[SampleDone, _Mapping]] = ..., report: _Optional[_Union[Report, _Mapping]] = ..., reported: _Optional[_Union[Reported, _Mapping]] = ..., confirm: _Optional[_Union[Confirm, _Mapping]] = ..., confirmed: _Optional[_Union[Confirmed, _Mapping]] = ..., drain: _Optional[_Union[Drain, _Mapping]] = ..., release: _Optional[_Union[Release, _Mapping]] = ..., carried: _Optional[_Union[Carried, _Mapping]] = ..., credit: _Optional[_Union[Credit, _Mapping]] = ..., cancel_groups: _Optional[_Union[CancelGroups, _Mapping]] = ..., groups_cancelled: _Optional[_Union[GroupsCancelled, _Mapping]] = ..., set_slots: _Optional[_Union[SetSlots, _Mapping]] = ..., quiet: _Optional[_Union[Quiet, _Mapping]] = ..., quieted: _Optional[_Union[Quieted, _Mapping]] = ..., keeper: _Optional[_Union[Keeper, _Mapping]] = ..., keep: _Optional[_Union[Keep, _Mapping]] = ..., kept: _Optional[_Union[Kept, _Mapping]] = ..., unkept: _Optional[_Union[Unkept, _Mapping]] = ..., take: _Optional[_Union[Take, _Mapping]] = ..., cancel_take: _Optional[_Union[CancelTake, _Mapping]] = ..., lease: _Optional[_Union[Lease, _Mapping]] = ..., publish: _Optional[_Union[Publish, _Mapping]] = ..., publication: _Optional[_Union[Publication, _Mapping]] = ..., admit: _Optional[_Union[Admit, _Mapping]] = ..., admitted: _Optional[_Union[Admitted, _Mapping]] = ..., commit: _Optional[_Union[Commit, _Mapping]] = ..., rollback: _Optional[_Union[Rollback, _Mapping]] = ..., lease_status: _Optional[_Union[LeaseStatus, _Mapping]] = ..., settled: _Optional[_Union[Settled, _Mapping]] = ..., discard_groups: _Optional[_Union[DiscardGroups, _Mapping]] = ..., next: _Optional[_Union[Next, _Mapping]] = ..., push: _Optional[_Union[Push, _Mapping]] = ..., pushed: _Optional[_Union[Pushed, _Mapping]] = ..., end_stream: _Optional[_Union[EndStream, _Mapping]] = ..., let_go: _Optional[_Union[LetGo, _Mapping]] = ..., pull: _Optional[_Union[Pull, _Mapping]] = ..., pulled: _Optional[_Union[Pulled, _Mapping]] = ..., give_back: _Optional[_Union[GiveBack, _Mapping]] = ..., gave_back: _Optional[_Union[GaveBack, _Mapping]] = ..., set_base: _Optional[_Union[SetBase, _Mapping]] = ..., append: _Optional[_Union[Append, _Mapping]] = ..., committed: _Optional[_Union[Committed, _Mapping]] = ..., restored: _Optional[_Union[Restored, _Mapping]] = ..., mapped: _Optional[_Union[Mapped, _Mapping]] = ..., get_state: _Optional[_Union[GetState, _Mapping]] = ..., state_bytes: _Optional[_Union[StateBytes, _Mapping]] = ..., saved: _Optional[_Union[Saved, _Mapping]] = ..., rewind: _Optional[_Union[Rewind, _Mapping]] = ..., rewound: _Optional[_Union[Rewound, _Mapping]] = ..., get_stats: _Optional[_Union[GetStats, _Mapping]] = ..., stats: _Optional[_Union[Stats, _Mapping]] = ..., close: _Optional[_Union[Close, _Mapping]] = ..., closed: _Optional[_Union[Closed, _Mapping]] = ..., get_metrics: _Optional[_Union[GetMetrics, _Mapping]] = ..., metrics: _Optional[_Union[Metrics, _Mapping]] = ..., hold: _Optional[_Union[Hold, _Mapping]] = ..., hold_granted: _Optional[_Union[HoldGranted, _Mapping]] = ..., await_frontier: _Optional[_Union[AwaitFrontier, _Mapping]] = ..., release_hold: _Optional[_Union[ReleaseHold, _Mapping]] = ..., begin_update: _Optional[_Union[BeginUpdate, _Mapping]] = ..., update_state: _Optional[_Union[UpdateState, _Mapping]] = ..., get_update: _Optional[_Union[GetUpdate, _Mapping]] = ..., record_update: _Optional[_Union[RecordUpdate, _Mapping]] = ..., undo_update: _Optional[_Union[UndoUpdate, _Mapping]] = ...) -> None: ...
+    def __init__(self, id: _Optional[int] = ..., answer: bool = ..., member: _Optional[int] = ..., error: _Optional[_Union[Error, _Mapping]] = ..., ready: _Optional[_Union[Ready, _Mapping]] = ..., hello: _Optional[_Union[Hello, _Mapping]] = ..., spilled: _Optional[_Union[Spilled, _Mapping]] = ..., log_line: _Optional[_Union[LogLine, _Mapping]] = ..., done: _Optional[_Union[Done, _Mapping]] = ..., own: _Optional[_Union[Own, _Mapping]] = ..., owned: _Optional[_Union[Owned, _Mapping]] = ..., join: _Optional[_Union[Join, _Mapping]] = ..., joined: _Optional[_Union[Joined, _Mapping]] = ..., leave: _Optional[_Union[Leave, _Mapping]] = ..., locate: _Optional[_Union[Locate, _Mapping]] = ..., located: _Optional[_Union[Located, _Mapping]] = ..., new_term: _Optional[_Union[NewTerm, _Mapping]] = ..., new_timeline: _Optional[_Union[NewTimeline, _Mapping]] = ..., end: _Optional[_Union[End, _Mapping]] = ..., fetch: _Optional[_Union[Fetch, _Mapping]] = ..., fetched: _Optional[_Union[Fetched, _Mapping]] = ..., get_status: _Optional[_Union[GetStatus, _Mapping]] = ..., status: _Optional[_Union[Status, _Mapping]] = ..., grant: _Optional[_Union[Grant, _Mapping]] = ..., cancel: _Optional[_Union[Cancel, _Mapping]] = ..., sample_done: _Optional[_Union[SampleDone, _Mapping]] = ..., report: _Optional[_Union[Report, _Mapping]] = ..., reported: _Optional[_Union[Reported, _Mapping]] = ..., confirm: _Optional[_Union[Confirm, _Mapping]] = ..., confirmed: _Optional[_Union[Confirmed, _Mapping]] = ..., drain: _Optional[_Union[Drain, _Mapping]] = ..., release: _Optional[_Union[Release, _Mapping]] = ..., carried: _Optional[_Union[Carried, _Mapping]] = ..., credit: _Optional[_Union[Credit, _Mapping]] = ..., cancel_groups: _Optional[_Union[CancelGroups, _Mapping]] = ..., groups_cancelled: _Optional[_Union[GroupsCancelled, _Mapping]] = ..., set_slots: _Optional[_Union[SetSlots, _Mapping]] = ..., quiet: _Optional[_Union[Quiet, _Mapping]] = ..., quieted: _Optional[_Union[Quieted, _Mapping]] = ..., keeper: _Optional[_Union[Keeper, _Mapping]] = ..., keep: _Optional[_Union[Keep, _Mapping]] = ..., kept: _Optional[_Union[Kept, _Mapping]] = ..., unkept: _Optional[_Union[Unkept, _Mapping]] = ..., stage_grant: _Optional[_Union[StageGrant, _Mapping]] = ..., take: _Optional[_Union[Take, _Mapping]] = ..., cancel_take: _Optional[_Union[CancelTake, _Mapping]] = ..., lease: _Optional[_Union[Lease, _Mapping]] = ..., publish: _Optional[_Union[Publish, _Mapping]] = ..., publication: _Optional[_Union[Publication, _Mapping]] = ..., admit: _Optional[_Union[Admit, _Mapping]] = ..., admitted: _Optional[_Union[Admitted, _Mapping]] = ..., commit: _Optional[_Union[Commit, _Mapping]] = ..., rollback: _Optional[_Union[Rollback, _Mapping]] = ..., lease_status: _Optional[_Union[LeaseStatus, _Mapping]] = ..., settled: _Optional[_Union[Settled, _Mapping]] = ..., discard_groups: _Optional[_Union[DiscardGroups, _Mapping]] = ..., next: _Optional[_Union[Next, _Mapping]] = ..., push: _Optional[_Union[Push, _Mapping]] = ..., pushed: _Optional[_Union[Pushed, _Mapping]] = ..., end_stream: _Optional[_Union[EndStream, _Mapping]] = ..., let_go: _Optional[_Union[LetGo, _Mapping]] = ..., pull: _Optional[_Union[Pull, _Mapping]] = ..., pulled: _Optional[_Union[Pulled, _Mapping]] = ..., give_back: _Optional[_Union[GiveBack, _Mapping]] = ..., gave_back: _Optional[_Union[GaveBack, _Mapping]] = ..., set_base: _Optional[_Union[SetBase, _Mapping]] = ..., append: _Optional[_Union[Append, _Mapping]] = ..., committed: _Optional[_Union[Committed, _Mapping]] = ..., restored: _Optional[_Union[Restored, _Mapping]] = ..., mapped: _Optional[_Union[Mapped, _Mapping]] = ..., get_state: _Optional[_Union[GetState, _Mapping]] = ..., state_bytes: _Optional[_Union[StateBytes, _Mapping]] = ..., saved: _Optional[_Union[Saved, _Mapping]] = ..., rewind: _Optional[_Union[Rewind, _Mapping]] = ..., rewound: _Optional[_Union[Rewound, _Mapping]] = ..., get_stats: _Optional[_Union[GetStats, _Mapping]] = ..., stats: _Optional[_Union[Stats, _Mapping]] = ..., close: _Optional[_Union[Close, _Mapping]] = ..., closed: _Optional[_Union[Closed, _Mapping]] = ..., get_metrics: _Optional[_Union[GetMetrics, _Mapping]] = ..., metrics: _Optional[_Union[Metrics, _Mapping]] = ..., hold: _Optional[_Union[Hold, _Mapping]] = ..., hold_granted: _Optional[_Union[HoldGranted, _Mapping]] = ..., await_frontier: _Optional[_Union[AwaitFrontier, _Mapping]] = ..., release_hold: _Optional[_Union[ReleaseHold, _Mapping]] = ..., begin_update: _Optional[_Union[BeginUpdate, _Mapping]] = ..., update_state: _Optional[_Union[UpdateState, _Mapping]] = ..., get_update: _Optional[_Union[GetUpdate, _Mapping]] = ..., record_update: _Optional[_Union[RecordUpdate, _Mapping]] = ..., undo_update: _Optional[_Union[UndoUpdate, _Mapping]] = ...) -> None: ...
 
 class Error(_message.Message):
     __slots__ = ["kind", "message"]
@@ -274,16 +276,18 @@ class SegmentId(_message.Message):
     def __init__(self, holder: _Optional[int] = ..., number: _Optional[int] = ...) -> None: ...
 
 class Locator(_message.Message):
-    __slots__ = ["segment", "first_row", "rows", "keeper"]
+    __slots__ = ["segment", "first_row", "rows", "keeper", "columns"]
     SEGMENT_FIELD_NUMBER: _ClassVar[int]
     FIRST_ROW_FIELD_NUMBER: _ClassVar[int]
     ROWS_FIELD_NUMBER: _ClassVar[int]
     KEEPER_FIELD_NUMBER: _ClassVar[int]
+    COLUMNS_FIELD_NUMBER: _ClassVar[int]
     segment: SegmentId
     first_row: int
     rows: int
     keeper: int
-    def __init__(self, segment: _Optional[_Union[SegmentId, _Mapping]] = ..., first_row: _Optional[int] = ..., rows: _Optional[int] = ..., keeper: _Optional[int] = ...) -> None: ...
+    columns: _containers.RepeatedCompositeFieldContainer[Locator]
+    def __init__(self, segment: _Optional[_Union[SegmentId, _Mapping]] = ..., first_row: _Optional[int] = ..., rows: _Optional[int] = ..., keeper: _Optional[int] = ..., columns: _Optional[_Iterable[_Union[Locator, _Mapping]]] = ...) -> None: ...
 
 class Endpoint(_message.Message):
     __slots__ = ["session", "host", "socket", "address", "memory"]
@@ -338,7 +342,7 @@ class Own(_message.Message):
     def __init__(self, run: _Optional[_Union[Run, _Mapping]] = ..., config: _Optional[_Union[Config, _Mapping]] = ..., state: _Optional[bytes] = ..., recover: bool = ..., ip: _Optional[str] = ...) -> None: ...
 
 class Config(_message.Message):
-    __slots__ = ["source", "group_size", "batch_groups", "executing", "retained", "completed", "bytes", "submission", "order", "max_staleness", "stale", "full", "max_attempts", "max_failed", "rewind", "ownership", "join_window_ms", "window", "pace", "batches_per_update", "last_batch", "times", "max_requeues", "batch_samples", "batch_tokens", "commit_order"]
+    __slots__ = ["source", "group_size", "batch_groups", "executing", "retained", "completed", "bytes", "submission", "order", "max_staleness", "stale", "full", "max_attempts", "max_failed", "rewind", "ownership", "join_window_ms", "window", "pace", "batches_per_update", "last_batch", "times", "max_requeues", "batch_samples", "batch_tokens", "commit_order", "stages"]
     SOURCE_FIELD_NUMBER: _ClassVar[int]
     GROUP_SIZE_FIELD_NUMBER: _ClassVar[int]
     BATCH_GROUPS_FIELD_NUMBER: _ClassVar[int]
@@ -365,6 +369,7 @@ class Config(_message.Message):
     BATCH_SAMPLES_FIELD_NUMBER: _ClassVar[int]
     BATCH_TOKENS_FIELD_NUMBER: _ClassVar[int]
     COMMIT_ORDER_FIELD_NUMBER: _ClassVar[int]
+    STAGES_FIELD_NUMBER: _ClassVar[int]
     source: Source
     group_size: int
     batch_groups: int
@@ -391,7 +396,8 @@ class Config(_message.Message):
     batch_samples: int
     batch_tokens: int
     commit_order: str
-    def __init__(self, source: _Optional[_Union[Source, _Mapping]] = ..., group_size: _Optional[int] = ..., batch_groups: _Optional[int] = ..., executing: _Optional[int] = ..., retained: _Optional[int] = ..., completed: _Optional[int] = ..., bytes: _Optional[int] = ..., submission: _Optional[str] = ..., order: _Optional[str] = ..., max_staleness: _Optional[int] = ..., stale: _Optional[str] = ..., full: _Optional[str] = ..., max_attempts: _Optional[int] = ..., max_failed: _Optional[float] = ..., rewind: _Optional[str] = ..., ownership: _Optional[str] = ..., join_window_ms: _Optional[int] = ..., window: _Optional[int] = ..., pace: bool = ..., batches_per_update: _Optional[int] = ..., last_batch: _Optional[str] = ..., times: _Optional[_Union[Times, _Mapping]] = ..., max_requeues: _Optional[int] = ..., batch_samples: _Optional[int] = ..., batch_tokens: _Optional[int] = ..., commit_order: _Optional[str] = ...) -> None: ...
+    stages: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, source: _Optional[_Union[Source, _Mapping]] = ..., group_size: _Optional[int] = ..., batch_groups: _Optional[int] = ..., executing: _Optional[int] = ..., retained: _Optional[int] = ..., completed: _Optional[int] = ..., bytes: _Optional[int] = ..., submission: _Optional[str] = ..., order: _Optional[str] = ..., max_staleness: _Optional[int] = ..., stale: _Optional[str] = ..., full: _Optional[str] = ..., max_attempts: _Optional[int] = ..., max_failed: _Optional[float] = ..., rewind: _Optional[str] = ..., ownership: _Optional[str] = ..., join_window_ms: _Optional[int] = ..., window: _Optional[int] = ..., pace: bool = ..., batches_per_update: _Optional[int] = ..., last_batch: _Optional[str] = ..., times: _Optional[_Union[Times, _Mapping]] = ..., max_requeues: _Optional[int] = ..., batch_samples: _Optional[int] = ..., batch_tokens: _Optional[int] = ..., commit_order: _Optional[str] = ..., stages: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Times(_message.Message):
     __slots__ = ["execution_deadline", "cancel_grace", "start_deadline", "join_timeout", "stall_warning", "orphan_ttl", "held_warning"]
@@ -516,18 +522,20 @@ class Join(_message.Message):
     def __init__(self, run: _Optional[_Union[Run, _Mapping]] = ..., address: _Optional[str] = ..., name: _Optional[str] = ..., handle: _Optional[bytes] = ..., worker: _Optional[_Union[WorkerRole, _Mapping]] = ..., trainer: _Optional[_Union[TrainerRole, _Mapping]] = ..., engine: _Optional[_Union[EngineRole, _Mapping]] = ..., session: _Optional[int] = ..., endpoint: _Optional[_Union[Endpoint, _Mapping]] = ..., known_term: _Optional[_Union[Term, _Mapping]] = ..., looked_up: bool = ..., inventory: _Optional[_Union[Inventory, _Mapping]] = ..., pid: _Optional[int] = ...) -> None: ...
 
 class WorkerRole(_message.Message):
-    __slots__ = ["slots", "engine", "confirmed_version", "confirmed_timeline", "uses"]
+    __slots__ = ["slots", "engine", "confirmed_version", "confirmed_timeline", "uses", "stage"]
     SLOTS_FIELD_NUMBER: _ClassVar[int]
     ENGINE_FIELD_NUMBER: _ClassVar[int]
     CONFIRMED_VERSION_FIELD_NUMBER: _ClassVar[int]
     CONFIRMED_TIMELINE_FIELD_NUMBER: _ClassVar[int]
     USES_FIELD_NUMBER: _ClassVar[int]
+    STAGE_FIELD_NUMBER: _ClassVar[int]
     slots: int
     engine: bool
     confirmed_version: int
     confirmed_timeline: Timeline
     uses: str
-    def __init__(self, slots: _Optional[int] = ..., engine: bool = ..., confirmed_version: _Optional[int] = ..., confirmed_timeline: _Optional[_Union[Timeline, _Mapping]] = ..., uses: _Optional[str] = ...) -> None: ...
+    stage: str
+    def __init__(self, slots: _Optional[int] = ..., engine: bool = ..., confirmed_version: _Optional[int] = ..., confirmed_timeline: _Optional[_Union[Timeline, _Mapping]] = ..., uses: _Optional[str] = ..., stage: _Optional[str] = ...) -> None: ...
 
 class EngineRole(_message.Message):
     __slots__ = ["name", "confirmed_version", "confirmed_timeline"]
@@ -729,6 +737,18 @@ class Grant(_message.Message):
     pushed: _containers.RepeatedScalarFieldContainer[bytes]
     def __init__(self, receipts: _Optional[_Union[Receipts, _Mapping]] = ..., rows: _Optional[_Iterable[int]] = ..., versions: _Optional[_Iterable[int]] = ..., promises: _Optional[_Iterable[int]] = ..., pushed: _Optional[_Iterable[bytes]] = ...) -> None: ...
 
+class StageGrant(_message.Message):
+    __slots__ = ["receipt", "locator", "endpoints", "segments"]
+    RECEIPT_FIELD_NUMBER: _ClassVar[int]
+    LOCATOR_FIELD_NUMBER: _ClassVar[int]
+    ENDPOINTS_FIELD_NUMBER: _ClassVar[int]
+    SEGMENTS_FIELD_NUMBER: _ClassVar[int]
+    receipt: Receipt
+    locator: Locator
+    endpoints: _containers.RepeatedCompositeFieldContainer[Endpoint]
+    segments: _containers.RepeatedCompositeFieldContainer[SegmentId]
+    def __init__(self, receipt: _Optional[_Union[Receipt, _Mapping]] = ..., locator: _Optional[_Union[Locator, _Mapping]] = ..., endpoints: _Optional[_Iterable[_Union[Endpoint, _Mapping]]] = ..., segments: _Optional[_Iterable[_Union[SegmentId, _Mapping]]] = ...) -> None: ...
+
 class Carried(_message.Message):
     __slots__ = ["receipts"]
     RECEIPTS_FIELD_NUMBER: _ClassVar[int]
@@ -794,12 +814,14 @@ class SampleCount(_message.Message):
     def __init__(self, receipt: _Optional[_Union[Receipt, _Mapping]] = ..., samples: _Optional[int] = ...) -> None: ...
 
 class Report(_message.Message):
-    __slots__ = ["outcomes", "successes"]
+    __slots__ = ["outcomes", "successes", "columns"]
     OUTCOMES_FIELD_NUMBER: _ClassVar[int]
     SUCCESSES_FIELD_NUMBER: _ClassVar[int]
+    COLUMNS_FIELD_NUMBER: _ClassVar[int]
     outcomes: _containers.RepeatedCompositeFieldContainer[Outcome]
     successes: _containers.RepeatedCompositeFieldContainer[Successes]
-    def __init__(self, outcomes: _Optional[_Iterable[_Union[Outcome, _Mapping]]] = ..., successes: _Optional[_Iterable[_Union[Successes, _Mapping]]] = ...) -> None: ...
+    columns: bool
+    def __init__(self, outcomes: _Optional[_Iterable[_Union[Outcome, _Mapping]]] = ..., successes: _Optional[_Iterable[_Union[Successes, _Mapping]]] = ..., columns: bool = ...) -> None: ...
 
 class Successes(_message.Message):
     __slots__ = ["receipts", "segments", "first_rows", "rows", "prints"]

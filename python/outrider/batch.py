@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from outrider._memory import joined
-from outrider._segment import Segment
+from outrider._segment import Segment, side_by_side
 from outrider.columns import flat, is_fixed, is_list, numbers
 from outrider.errors import DataError
 from outrider.packing import Packed, pack, pad
@@ -18,13 +18,26 @@ from outrider.view import Missing
 
 
 class Part(NamedTuple):
-    """Rows of one group in one segment, in reading order."""
+    """Neighbouring rows of one group.
+
+    Attributes:
+        group: Index in the source's endless order.
+        attempt: Which reservation of it this is.
+        places: Where they begin in each segment that has columns of them, the engine's own first.
+        rows: How many.
+    """
 
     group: int
     attempt: int
-    segment: Segment
-    first: int
+    places: tuple[tuple[Segment, int], ...]
     rows: int
+
+    def follows(self, other: Part, rows: int) -> bool:
+        """Whether its rows come `rows` after the first of another, in the same segments."""
+        return len(self.places) == len(other.places) and all(
+            segment is other_segment and first == other_first + rows
+            for (segment, first), (other_segment, other_first) in zip(self.places, other.places, strict=True)
+        )
 
 
 class Group:
@@ -149,7 +162,7 @@ class Batch:
             first = self._parts[at]
             slices: list[pa.RecordBatch] = []
             while at < len(self._parts) and self._parts[at].group == first.group:
-                slices += self._parts[at].segment.rows(self._parts[at].first, self._parts[at].rows)
+                slices += side_by_side(self._parts[at].places, self._parts[at].rows)
                 at += 1
             # A group whose rows lie apart (a shard that reorders them, a writer that split them) is joined by one copy.
             yield Group(first.group, first.attempt, joined(slices))
@@ -228,13 +241,9 @@ class Batch:
             while at < len(self._parts):
                 part, rows = self._parts[at], self._parts[at].rows
                 at += 1
-                while (
-                    at < len(self._parts)
-                    and self._parts[at].segment is part.segment
-                    and self._parts[at].first == part.first + rows
-                ):
+                while at < len(self._parts) and self._parts[at].follows(part, rows):
                     rows += self._parts[at].rows
                     at += 1
-                slices += part.segment.rows(part.first, rows)
+                slices += side_by_side(part.places, rows)
             self._slices = slices
         return self._slices

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from outrider import _wire_pb2 as wire
+from outrider.adds import declared, stage_name
 from outrider.errors import ConfigError
 
 _UNITS = {
@@ -253,6 +255,7 @@ def to_wire(
     batch_tokens: Any,
     limits: Limits | None,
     policy: Policy | None,
+    stages: Any,
     ownership: Any,
 ) -> Any:
     """The whole configuration of a run as the owner's sidecar takes it.
@@ -265,6 +268,10 @@ def to_wire(
             raise ConfigError(
                 f"outrider: {name}={value!r} is a {type(value).__name__}; give an outrider.{kind.__name__}(...)"
             )
+    if isinstance(stages, Mapping) or not isinstance(stages, Sequence):
+        raise ConfigError(
+            f"outrider: stages={stages!r} is a {type(stages).__name__}; give a list with the columns of each stage, such as [{{'reward': 'float64'}}]"
+        )
     limits, policy = limits or Limits(), policy or Policy()
     if batch_groups is None and batch_samples is None:
         raise ConfigError(
@@ -294,6 +301,7 @@ def to_wire(
         max_requeues=policy.max_requeues,
         max_failed=policy.max_failed,
         rewind=policy.rewind,
+        stages=[stage_name(declared(f"stages[{at}]", adds)) for at, adds in enumerate(stages)],
         ownership=choice("ownership", ownership, ("leases", "none")),
         join_window_ms=round(policy.join_window * 1000),
         times=wire.Times(

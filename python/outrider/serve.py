@@ -10,10 +10,11 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
+from outrider._execution import describe
 from outrider._report import Finished
 from outrider.errors import Retry
 from outrider.sample import Row, same_kind
-from outrider.work import Work, describe
+from outrider.work import Work
 
 if TYPE_CHECKING:
     from outrider.worker import Worker

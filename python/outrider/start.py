@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from outrider import _ray
@@ -30,6 +31,7 @@ def own(
     batch_tokens: int | None = None,
     limits: Limits | None = None,
     policy: Policy | None = None,
+    stages: Sequence[Mapping[str, Any]] = (),
     ownership: str = "leases",
     state: bytes | None = None,
     tls: TLS | None = None,
@@ -46,6 +48,8 @@ def own(
             marked as `short`.
         limits: The four bounds; what is left out is derived.
         policy: How the run decides.
+        stages: What every group goes through after its generation, in order, before it is complete: for each stage the columns that it
+            adds, name → type, e.g. [{"reward": "float64"}]; see `outrider.Stage`. A group between them counts as retained.
         ownership: "leases", or "none": a plain queue, the off switch.
         state: What `run.state(R)` gave, from the trainer's checkpoint; None: a fresh run.
         tls: Certificates for what goes from host to host; None: in the clear, for a network that you trust.
@@ -59,7 +63,18 @@ def own(
         StartError: The sidecar did not come up.
     """
     config = configure(
-        name, source, group_size, batch_groups, batch_samples, batch_tokens, limits, policy, ownership, state, tls
+        name,
+        source,
+        group_size,
+        batch_groups,
+        batch_samples,
+        batch_tokens,
+        limits,
+        policy,
+        stages,
+        ownership,
+        state,
+        tls,
     )
     return own_as(name, secrets.token_hex(16), secrets.token_hex(16), source, config, state, False, tls)
 
@@ -74,6 +89,7 @@ def start(
     batch_tokens: int | None = None,
     limits: Limits | None = None,
     policy: Policy | None = None,
+    stages: Sequence[Mapping[str, Any]] = (),
     ownership: str = "leases",
     state: bytes | None = None,
     tls: TLS | None = None,
@@ -92,6 +108,8 @@ def start(
             marked as `short`.
         limits: The four bounds; what is left out is derived.
         policy: How the run decides.
+        stages: What every group goes through after its generation, in order, before it is complete: for each stage the columns that it
+            adds, name → type, e.g. [{"reward": "float64"}]; see `outrider.Stage`. A group between them counts as retained.
         ownership: "leases", or "none": a plain queue, the off switch.
         state: What `run.state(R)` gave, from the trainer's checkpoint; None: a fresh run.
         tls: Certificates for what goes from host to host; None: in the clear, for a network that you trust.
@@ -107,7 +125,18 @@ def start(
     from outrider._owner import start_actor
 
     config = configure(
-        name, source, group_size, batch_groups, batch_samples, batch_tokens, limits, policy, ownership, state, tls
+        name,
+        source,
+        group_size,
+        batch_groups,
+        batch_samples,
+        batch_tokens,
+        limits,
+        policy,
+        stages,
+        ownership,
+        state,
+        tls,
     )
     return start_actor(name, secrets.token_hex(16), secrets.token_hex(16), source, config, state, tls)
 
@@ -139,6 +168,7 @@ def configure(
     batch_tokens: Any,
     limits: Any,
     policy: Any,
+    stages: Any,
     ownership: Any,
     state: Any,
     tls: Any,
@@ -168,6 +198,7 @@ def configure(
         batch_tokens=batch_tokens,
         limits=limits,
         policy=policy,
+        stages=stages,
         ownership=ownership,
     )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from concurrent.futures import Future
 from time import monotonic
@@ -13,7 +12,7 @@ from outrider import _wire_pb2 as wire
 from outrider._channel import Answer
 from outrider._log_copy import LogCopy
 from outrider._member import Member
-from outrider._segment import Segment
+from outrider._segment import places
 from outrider._steps import Steps, Wait, awaiting, blocking
 from outrider.batch import Batch, Part
 from outrider.config import count, real
@@ -228,36 +227,10 @@ class Trainer:
 
     def _batch(self, answer: Answer) -> Batch:
         """The batch of an `Admitted`, mapped."""
-        segments = self._map(answer)
         admitted = answer.frame.admitted
+        found = self._member.attachment.map(admitted.segments, answer.fds)
         parts = [
-            Part(group, attempt, segments[at.segment.holder, at.segment.number], at.first_row, at.rows)
+            Part(group, attempt, places(at, found), at.rows)
             for at, group, attempt in zip(admitted.locators, admitted.groups, admitted.attempts, strict=True)
         ]
         return Batch(admitted.rollout, admitted.admission, parts)
-
-    def _map(self, answer: Answer) -> dict[tuple[int, int], Segment]:
-        """Maps the segments that came with an answer; those that this process has mapped already are used as they are."""
-        cache = self._member.attachment.segments
-        fds = list(answer.fds)
-        found: dict[tuple[int, int], Segment] = {}
-        try:
-            for segment in answer.frame.admitted.segments:
-                key = (segment.holder, segment.number)
-                known = cache.get(key)
-                if not fds:
-                    wanted = len(answer.frame.admitted.segments)
-                    raise Error(
-                        f"outrider: {len(answer.fds)} of {wanted} segments arrived: this process is out of file descriptors; "
-                        f"raise its limit (ulimit -n) above {wanted + 64} and admit again"
-                    )
-                fd = fds.pop(0)
-                if known is None:
-                    known = cache[key] = Segment(fd)
-                else:
-                    os.close(fd)
-                found[key] = known
-        finally:
-            for fd in fds:
-                os.close(fd)
-        return found

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from outrider import _wire_pb2 as wire
+from outrider._execution import Execution
 from outrider._memory import joined
 from outrider._report import Finished
-from outrider._steps import Steps, Wait, awaiting, blocking
+from outrider._steps import Steps, awaiting, blocking
 from outrider.config import count
-from outrider.errors import Closed, DataError, Stale
+from outrider.errors import DataError
 from outrider.identity import identify
 from outrider.prompt import Prompt
 from outrider.sample import Row, Sample, same_kind, to_row
@@ -21,10 +21,8 @@ from outrider.sample import Row, Sample, same_kind, to_row
 if TYPE_CHECKING:
     from outrider.worker import Worker
 
-T = TypeVar("T")
 
-
-class Work:
+class Work(Execution):
     """The right, and the duty, to run one prompt group: end it by exactly one of complete, retry, fail, discard.
 
     Attributes:
@@ -33,27 +31,10 @@ class Work:
         attempt: Which reservation of the group this is, from 1.
         execution: Which execution of that reservation, a number of its own over the whole run.
         row: The prompt's index in its source.
-        print: Digest of the prompt, where this worker has made it; empty otherwise.
         version: Weight version that was announced when the work was dispatched.
-        promise: Bytes that its host has set aside for its rows; None: there is no bound.
-        granted: The `Receipts` that it came with: the timeline and the worker session of its own receipt.
     """
 
-    __slots__ = (
-        "_cancelled",
-        "_done",
-        "_ending",
-        "_prompt",
-        "attempt",
-        "execution",
-        "granted",
-        "group",
-        "print",
-        "promise",
-        "row",
-        "version",
-        "worker",
-    )
+    __slots__ = ("_done", "_prompt", "row", "version", "worker")
 
     def __init__(
         self,
@@ -66,38 +47,12 @@ class Work:
         version: int,
         promise: int | None = None,
     ) -> None:
+        super().__init__(worker, granted, group, attempt, execution, promise)
         self.worker = worker
-        self.granted = granted
-        self.group = group
-        self.attempt = attempt
-        self.execution = execution
         self.row = row
         self.version = version
-        self.promise = promise
         self._done = 0  # a bit for each slot whose place is free
-        self._ending = False
-        self._cancelled = False
         self._prompt: pa.RecordBatch | None = None
-        self.print = b""
-
-    def __repr__(self) -> str:
-        return f"<outrider.Work group={self.group} attempt={self.attempt}{' cancelled' if self._cancelled else ''}>"
-
-    @property
-    def receipt(self) -> Any:
-        """The execution receipt in the wire's form; void once the group has gone elsewhere."""
-        return wire.Receipt(
-            timeline=self.granted.timeline,
-            group=self.group,
-            attempt=self.attempt,
-            execution=self.execution,
-            worker=self.granted.worker,
-        )
-
-    @property
-    def cancelled(self) -> bool:
-        """Whether the owner wants it stopped; end it with `retry` when it has stopped. A result that is there counts all the same."""
-        return self._cancelled
 
     @property
     def prompts(self) -> pa.RecordBatch:
@@ -144,30 +99,6 @@ class Work:
         """`complete`, awaited; the writing happens in the worker's own thread."""
         return await awaiting(self._complete(data, self.worker.reporter.submit))
 
-    def retry(self, reason: str) -> bool:
-        """Asks for another attempt that is not counted as the data's fault (the engine aborted, say). Returns as `complete` does."""
-        return blocking(self.end(Finished(self, "retry", str(reason)), self.worker.reporter.submit_here))
-
-    async def retry_async(self, reason: str) -> bool:
-        """`retry`, awaited."""
-        return await awaiting(self.end(Finished(self, "retry", str(reason)), self.worker.reporter.submit))
-
-    def fail(self, error: BaseException | str) -> bool:
-        """Reports that the data itself made the run fail; counted against `max_attempts`. Returns as `complete` does."""
-        return blocking(self.end(Finished(self, "failure", describe(error)), self.worker.reporter.submit_here))
-
-    async def fail_async(self, error: BaseException | str) -> bool:
-        """`fail`, awaited."""
-        return await awaiting(self.end(Finished(self, "failure", describe(error)), self.worker.reporter.submit))
-
-    def discard(self, reason: str) -> bool:
-        """Settles the group as consumed without training, counted under the reason. Returns as `complete` does."""
-        return blocking(self.end(Finished(self, "discard", str(reason)), self.worker.reporter.submit_here))
-
-    async def discard_async(self, reason: str) -> bool:
-        """`discard`, awaited."""
-        return await awaiting(self.end(Finished(self, "discard", str(reason)), self.worker.reporter.submit))
-
     def _complete(self, data: Any, submit: Callable[[Finished], None]) -> Steps[bool]:
         if isinstance(data, pa.Table):
             data = joined(data.to_batches()) if data.num_rows else pa.RecordBatch.from_pylist([], schema=data.schema)
@@ -197,74 +128,3 @@ class Work:
                 f"outrider: slot {slot} of group {self.group}: no sample; return at least one (an empty response needs a Sample with response_length=0)"
             )
         return [to_row(sample, self.group, slot, part) for part, sample in enumerate(samples)]
-
-    def end(self, finished: Finished, submit: Callable[[Finished], None]) -> Steps[bool]:
-        """Ends this execution; the core of complete, retry, fail and discard."""
-        self.begin_end()
-        submit(finished)
-        error = yield Wait(finished.answer)
-        return self.worker.accepted(error)
-
-    def submit(self, finished: Finished) -> None:
-        """Ends this execution without waiting for the owner's word."""
-        self.begin_end()
-        self.worker.reporter.submit(finished)
-
-    def begin_end(self) -> None:
-        """From here on nothing else can end it.
-
-        Raises:
-            Stale: Something has ended it before.
-        """
-        if self._ending:
-            raise Stale(f"outrider: group {self.group} attempt {self.attempt} was ended before; end each work once")
-        self._ending = True
-
-    @property
-    def ending(self) -> bool:
-        """Whether it has been ended here."""
-        return self._ending
-
-    def cancel(self) -> None:
-        """From the reading thread: the owner wants it stopped."""
-        self._cancelled = True
-
-
-def describe(error: BaseException | str) -> str:
-    """An exception in one line."""
-    return error if isinstance(error, str) else f"{type(error).__name__}: {error}"
-
-
-class Stream(Generic[T]):
-    """Work as it comes, for `for` in a thread and for `async for` on an event loop; ends with the run."""
-
-    def __init__(self, worker: Worker, most: int, single: bool) -> None:
-        self._worker = worker
-        self._most = most
-        self._single = single
-
-    def __iter__(self) -> Iterator[T]:
-        return self
-
-    def __next__(self) -> T:
-        try:
-            return self._give(blocking(self._worker.inbox.take(self._most)))
-        except Closed as error:
-            if self._worker.over(error):
-                raise StopIteration from None
-            raise
-
-    def __aiter__(self) -> AsyncIterator[T]:
-        return self
-
-    async def __anext__(self) -> T:
-        try:
-            return self._give(await awaiting(self._worker.inbox.take(self._most)))
-        except Closed as error:
-            if self._worker.over(error):
-                raise StopAsyncIteration from None
-            raise
-
-    def _give(self, works: list[Work]) -> T:
-        result: Any = works[0] if self._single else works
-        return result  # type: ignore[no-any-return]

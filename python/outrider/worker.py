@@ -4,36 +4,32 @@ from __future__ import annotations
 
 import contextlib
 import os
-import threading
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from outrider import _credit
 from outrider import _wire_pb2 as wire
-from outrider._inbox import Inbox
-from outrider._member import Member
 from outrider._memory import nbytes, write_stream
-from outrider._report import Report, Reporter
+from outrider._report import Report
 from outrider._row import from_bytes
+from outrider._runner import Runner, Stream
 from outrider._segment import Segment
 from outrider._steps import Steps, Wait, awaiting, blocking
 from outrider.config import count
 from outrider.engine import confirming, engine_name
-from outrider.errors import Closed, ConfigError, EndOfRun, Error, Stale, kind_of
+from outrider.errors import ConfigError, Error, Stale
 from outrider.identity import identify
 from outrider.keyed import Rows
 from outrider.serve import serve
-from outrider.work import Stream, Work
+from outrider.work import Work
 
 if TYPE_CHECKING:
     from outrider.run import Run
 
 
-class Worker:
+class Worker(Runner[Work]):
     """This process runs prompt groups. Its sidecar is up when this returns.
 
     Args:
@@ -51,19 +47,8 @@ class Worker:
 
     def __init__(self, run: Run, slots: int = 64, engine: bool | str = True, name: str | None = None) -> None:
         uses = "" if isinstance(engine, bool) else engine_name("engine", engine)
-        self.capacity = count("slots", slots, 1, (1 << 31) - 1)
         role = wire.WorkerRole(slots=0, engine=engine is True, uses=uses)
-        self._member = Member(run, "worker", name=name, worker=role)
-        self._slots = self.capacity
-        self._asked = False
-        self.group_size = int(self._member.joined.group_size)
-        self.closing = False
-        self.inbox: Inbox[Work] = Inbox()
-        self.reporter = Reporter(self._member)
-        self._lock = threading.Lock()  # guards _works and _idle
-        self._works: dict[int, Work] = {}  # by execution number, until the owner has answered its report
-        self._idle: Future[None] | None = None
-        self._on_cancel: Callable[[list[Work]], None] = lambda works: None
+        super().__init__(run, slots, name, role)
         table, *others = self._member.fds
         for fd in others:
             os.close(fd)
@@ -73,41 +58,9 @@ class Worker:
             try:
                 self._rows = Rows(self._table.batches[0].column(0)[0].as_py())
             except Error:
-                blocking(self._member.leave("this worker"))
+                blocking(self._member.leave(self._what))
                 raise
         self._member.listen(self._on_push, self._on_ended)
-
-    @property
-    def slots(self) -> int:
-        """Parent slots that it runs at once: 0 up to what it was made with.
-
-        Setting it waits for the owner. `worker.slots = 0` keeps new work from a colocated engine while its memory is needed for
-        something else: what was on its way has come when this returns, what runs goes on, and nobody takes the worker for lost.
-
-        Raises:
-            ConfigError: Not a whole number from 0 to what it was made with.
-            Closed: The run is over.
-        """
-        return self._slots
-
-    @slots.setter
-    def slots(self, value: int) -> None:
-        blocking(self._set_slots(value))
-
-    async def set_slots_async(self, value: int) -> None:
-        """`slots = value`, awaited."""
-        await awaiting(self._set_slots(value))
-
-    def _set_slots(self, value: int) -> Steps[None]:
-        self._slots = count("slots", value, 0, self.capacity)
-        if self._asked:
-            yield Wait(self._member.ask(set_slots=wire.SetSlots(slots=self._slots)))
-
-    def ask_for_work(self) -> None:
-        """Says once that somebody takes what is granted here."""
-        if not self._asked:
-            self._asked = True
-            self._member.tell(set_slots=wire.SetSlots(slots=self._slots))
 
     async def serve(self, function: Callable[..., Any]) -> None:
         """Runs a function on every prompt, `slots` calls at once, until the run ends or the worker is closed.
@@ -208,62 +161,18 @@ class Worker:
         Finished groups stay in this process's sidecar until they are trained. `close` before that hands them to another process of the
         run on this host, and where there is none gives them back to the source.
         """
-        blocking(self._drain())
-
-    async def drain_async(self) -> None:
-        """`drain`, awaited."""
-        await awaiting(self._drain())
-
-    def _drain(self) -> Steps[None]:
-        yield Wait(self._member.ask(drain=wire.Drain()))
-        idle: Future[None] = Future()
-        with self._lock:
-            self._idle = idle
-            if not self._works:
-                idle.set_result(None)
-        yield Wait(idle)
-        self.closing = True
-        self.inbox.end(Closed("outrider: this worker has drained; make a new one to go on"))
+        super().drain()
 
     def close(self) -> None:
         """Leaves the run; what still runs is given back, what is finished stays with another process of the run on this host, if there is one. Idempotent."""
-        blocking(self._close())
+        super().close()
 
-    async def close_async(self) -> None:
-        """`close`, awaited."""
-        await awaiting(self._close())
-
-    def _close(self) -> Steps[None]:
-        self.closing = True
-        yield from self._member.leave("this worker")
-        self._stop_rows()
-        self.reporter.stop()
-
-    def _stop_rows(self) -> None:
+    def _stopped(self) -> None:
         if self._rows is not None:
             self._rows.stop()
 
     def __enter__(self) -> Worker:
         return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def accepted(self, error: Error | None) -> bool:
-        """Whether the owner took a report; raises what is the user's to know."""
-        if error is None:
-            return True
-        if kind_of(error) == "stale" or self.over(error):
-            return False
-        raise error
-
-    def over(self, error: Error) -> bool:
-        """Whether this is the run's or the worker's ordinary end, and no failure."""
-        return isinstance(error, EndOfRun) or (
-            isinstance(error, Closed) and (self.closing or kind_of(error) == "closed")
-        )
 
     def prompt_row(self, row: int) -> pa.RecordBatch:
         """One row of the table of prompts, in place."""
@@ -275,19 +184,6 @@ class Worker:
         if ended:
             self._member.tell(sample_done=wire.SampleDone(counts=ended))
 
-    def forget(self, works: Iterable[Work]) -> None:
-        """The owner has answered these works' report."""
-        with self._lock:
-            for work in works:
-                self._works.pop(work.execution, None)
-            idle = self._idle if not self._works else None
-        if idle is not None and not idle.done():
-            idle.set_result(None)
-
-    def on_cancel(self, function: Callable[[list[Work]], None]) -> None:
-        """Takes cancels from here on, in the reading thread."""
-        self._on_cancel = function
-
     def _on_push(self, frame: Any, fds: list[int]) -> None:
         """From the reading thread."""
         kind = frame.WhichOneof("body")
@@ -297,8 +193,7 @@ class Worker:
             promises = grant.promises or [None] * len(receipts.groups)
             columns = (receipts.groups, receipts.attempts, receipts.executions, grant.rows, grant.versions, promises)
             works = [Work(self, receipts, *values) for values in zip(*columns, strict=True)]
-            with self._lock:
-                self._works.update((work.execution, work) for work in works)
+            self.began(works)
             for work, row in zip(works, grant.pushed, strict=False):  # One for each, or none at all.
                 work.made(from_bytes(row), b"")
             if self._rows is None:
@@ -306,20 +201,4 @@ class Worker:
             else:
                 self._rows.make(works, self.inbox.put)
         elif kind == "cancel":
-            with self._lock:
-                named = [self._works.get(receipt.execution) for receipt in frame.cancel.receipts]
-            found = [work for work in named if work is not None]
-            for work in found:
-                work.cancel()
-            self._on_cancel(found)
-
-    def _on_ended(self) -> None:
-        """From the reading thread: the member has left, or the run or the sidecar has ended."""
-        error: Error = self._member.ended or EndOfRun("outrider: the run is over")
-        with self._lock:
-            self._works.clear()
-            idle = self._idle
-        self._stop_rows()
-        if idle is not None and not idle.done():
-            idle.set_result(None)
-        self.inbox.end(error)
+            self.cancelled(frame.cancel.receipts)

@@ -39,7 +39,12 @@ def shared():
     """Groups 3, 4 and 5 in one segment, group 6 in another."""
     first = segment(to_batch(rows_of(3, 2, 1) + rows_of(4, 3, 0) + rows_of(5, 1, 1)))
     second = segment(to_batch(rows_of(6, 2, 2)))
-    parts = [Part(3, 1, first, 0, 2), Part(4, 1, first, 2, 2), Part(5, 2, first, 4, 2), Part(6, 1, second, 0, 2)]
+    parts = [
+        Part(3, 1, ((first, 0),), 2),
+        Part(4, 1, ((first, 2),), 2),
+        Part(5, 2, ((first, 4),), 2),
+        Part(6, 1, ((second, 0),), 2),
+    ]
     return Batch(7, 70, parts)
 
 
@@ -57,7 +62,7 @@ def test_S11_02_every_view_lies_in_the_mapping(monkeypatch):
             made.append(self)
 
     monkeypatch.setattr("outrider._memory.Mapping", Watched)
-    part = Part(3, 1, segment(to_batch(rows_of(3, 2, 1))), 0, 2)
+    part = Part(3, 1, ((segment(to_batch(rows_of(3, 2, 1))), 0),), 2)
     (group,) = Batch(0, 0, [part]).groups()
     for name in ("tokens", "logprobs", "reward", "response_length", "slot"):
         assert lies_in(getattr(group, name), made[0]), name
@@ -109,14 +114,14 @@ def test_a_column_is_one_chunk_for_each_run_of_neighbours(shared):
 
 def test_a_shard_may_reorder_rows():
     one = segment(to_batch(rows_of(3, 2, 1) + rows_of(4, 3, 1)))
-    batch = Batch(0, 0, [Part(3, 1, one, 1, 1), Part(3, 1, one, 0, 1), Part(4, 1, one, 3, 1)])
+    batch = Batch(0, 0, [Part(3, 1, ((one, 1),), 1), Part(3, 1, ((one, 0),), 1), Part(4, 1, ((one, 3),), 1)])
     assert batch.packed("tokens").tokens.tolist() == [300, 300, 301, 400]
     assert [g.tokens.tolist() for g in batch.groups()] == [[300, 300, 301], [400]]
 
 
 def test_a_segment_of_several_record_batches_is_one_row_space():
     one = segment(to_batch(rows_of(3, 2, 1)), to_batch(rows_of(4, 3, 1)))
-    batch = Batch(0, 0, [Part(3, 1, one, 1, 2)])
+    batch = Batch(0, 0, [Part(3, 1, ((one, 1),), 2)])
     assert batch.packed("tokens").tokens.tolist() == [300, 400, 401, 402]
 
 
@@ -149,7 +154,7 @@ def test_S11_12_writing_into_a_view_is_an_exception_that_offers_a_copy(shared):
 
 
 def test_S11_09_a_view_outlives_batch_and_segment_and_memory_goes_with_it():
-    batch = Batch(0, 0, [Part(3, 1, segment(to_batch(rows_of(3, 200_000))), 0, 1)])
+    batch = Batch(0, 0, [Part(3, 1, ((segment(to_batch(rows_of(3, 200_000))), 0),), 1)])
     view = next(batch.groups()).tokens[5:]
 
     def mapped():
@@ -167,7 +172,7 @@ def test_S11_09_a_view_outlives_batch_and_segment_and_memory_goes_with_it():
 
 def test_S11_13_a_pickled_group_or_view_carries_its_own_rows_only():
     big = segment(to_batch(rows_of(3, 2, 1) + rows_of(4, 100_000, 1)))
-    group = next(Batch(0, 0, [Part(3, 1, big, 0, 2)]).groups())
+    group = next(Batch(0, 0, [Part(3, 1, ((big, 0),), 2)]).groups())
     data = pickle.dumps(group)
     assert len(data) < 10_000
     assert pickle.loads(data).tokens.tolist() == [300, 301, 300]
@@ -194,15 +199,15 @@ def test_a_column_that_is_not_there(shared):
 
 def test_a_column_that_some_groups_have():
     parts = [
-        Part(3, 1, segment(to_batch(rows_of(3, 1))), 0, 1),
-        Part(4, 1, segment(to_batch(rows_of(4, 1, score=1.0))), 0, 1),
+        Part(3, 1, ((segment(to_batch(rows_of(3, 1))), 0),), 1),
+        Part(4, 1, ((segment(to_batch(rows_of(4, 1, score=1.0))), 0),), 1),
     ]
     with pytest.raises(outrider.DataError) as caught:
         _ = Batch(7, 0, parts).score
     assert str(caught.value) == (
         "outrider: column 'score' is missing in 1 of 2 rows of rollout 7; give it in every sample or in none"
     )
-    parts[0] = Part(3, 1, segment(to_batch(rows_of(3, 1, score=1))), 0, 1)
+    parts[0] = Part(3, 1, ((segment(to_batch(rows_of(3, 1, score=1))), 0),), 1)
     with pytest.raises(
         outrider.DataError, match="column 'score' is int64 in some rows of rollout 7 and double in others"
     ):
@@ -242,12 +247,12 @@ def test_S11_12_what_an_older_dlpack_consumer_writes_stays_its_own():
     one = segment(to_batch(rows_of(3, 2, 1)))
     fd = write_stream(one.batches[0].schema, one.batches, "again")
     mine, others = Segment(os.dup(fd)), Segment(fd)
-    view = next(Batch(0, 0, [Part(3, 1, mine, 0, 2)]).groups()).tokens
+    view = next(Batch(0, 0, [Part(3, 1, ((mine, 0),), 2)]).groups()).tokens
     taken = np.from_dlpack(OldConsumer(view))
     assert np.shares_memory(taken, view)
     # numpy takes care; torch does not.
     ctypes.c_int32.from_address(taken.__array_interface__["data"][0]).value = 77
-    other = next(Batch(0, 0, [Part(3, 1, others, 0, 2)]).groups()).tokens
+    other = next(Batch(0, 0, [Part(3, 1, ((others, 0),), 2)]).groups()).tokens
     assert other.tolist() == [300, 301, 300]
     assert view.tolist() == [77, 301, 300]
 
@@ -265,7 +270,7 @@ def test_a_view_goes_by_dlpack_without_a_copy(shared):
 
 def test_a_view_that_runs_backwards_over_many_pages_goes_by_dlpack():
     one = segment(to_batch(rows_of(3, 5000, 5000)))
-    backwards = next(Batch(0, 0, [Part(3, 1, one, 0, 2)]).groups()).tokens[::-1]
+    backwards = next(Batch(0, 0, [Part(3, 1, ((one, 0),), 2)]).groups()).tokens[::-1]
     taken = np.from_dlpack(OldConsumer(backwards))
     assert taken.tolist() == backwards.tolist()
     ctypes.c_int32.from_address(taken.__array_interface__["data"][0] - backwards.nbytes + 4).value = 77
@@ -283,8 +288,8 @@ def test_a_dlpack_export_outlives_its_batch():
     live = []
 
     def take():
-        part = Part(3, 1, segment(to_batch(rows_of(3, 2, 1))), 0, 2)
-        live.append(weakref.ref(part.segment))
+        part = Part(3, 1, ((segment(to_batch(rows_of(3, 2, 1))), 0),), 2)
+        live.append(weakref.ref(part.places[0][0]))
         return np.from_dlpack(OldConsumer(next(Batch(0, 0, [part]).groups()).tokens))
 
     taken = take()
@@ -310,6 +315,6 @@ def test_views_groups_and_batches_speak_the_arrow_capsule_protocol(shared):
 
 def test_a_batch_of_unlike_groups_is_no_stream():
     first, second = segment(to_batch(rows_of(3, 1, 1))), segment(to_batch(rows_of(4, 1, 1, label="x")))
-    batch = Batch(7, 0, [Part(3, 1, first, 0, 2), Part(4, 1, second, 0, 2)])
+    batch = Batch(7, 0, [Part(3, 1, ((first, 0),), 2), Part(4, 1, ((second, 0),), 2)])
     with pytest.raises(outrider.DataError, match="groups of rollout 7 have the columns"):
         pa.table(batch)

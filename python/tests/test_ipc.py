@@ -142,7 +142,7 @@ def test_jax_takes_a_large_view_in_place():
         for slot, n in enumerate((70_001, 70_002))
     ]
     batch = to_batch(rows)
-    part = Part(3, 1, Segment(write_stream(batch.schema, [batch], "test")), 0, 2)
+    part = Part(3, 1, ((Segment(write_stream(batch.schema, [batch], "test")), 0),), 2)
     group = next(Batch(0, 0, [part]).groups())
     for view in (group.tokens, group.logprobs):
         taken = jax.dlpack.from_dlpack(view)

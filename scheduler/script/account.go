@@ -57,6 +57,8 @@ func (c charge) is(x leases.Receipt) bool {
 type data struct {
 	host  string
 	bytes int64
+	// columns were added by a stage to a group's data.
+	columns bool
 }
 
 func (r *Runner) count(o *scheduler.Scheduler) *account {
@@ -126,7 +128,7 @@ func (a *account) keep(p *process, x leases.Receipt, o leases.Outcome) {
 	if o.Handle == 0 || p == nil || p.gone {
 		return
 	}
-	a.kept[o.Handle] = data{p.member.Host, o.Bytes}
+	a.kept[o.Handle] = data{p.member.Host, o.Bytes, p.stage() != ""}
 	if i, known := a.r.places[runOf(x)]; known {
 		oldest := a.r.executions[i].Version
 		if o.HasVersions {
@@ -165,6 +167,9 @@ func (a *account) attached(p *process, w *scheduler.WorkerRole, err error) {
 			}
 			a.keep(p, h.Receipt, *h.Outcome)
 			continue
+		}
+		if w.Stage != "" {
+			continue // nothing is charged for it
 		}
 		c, known := before[runOf(h.Receipt)]
 		if !known {
@@ -247,7 +252,13 @@ func (a *account) check(o *scheduler.Scheduler, st scheduler.Stats) {
 	if st.Unowned {
 		return
 	}
-	if n := int64(len(a.kept)); n != st.Terminal+st.Completed+st.Leased {
+	n := int64(0)
+	for _, d := range a.kept {
+		if !d.columns {
+			n++
+		}
+	}
+	if n != st.Terminal+st.Completed+st.Leased {
 		r.broken("the data of %d groups is kept, %d are terminal, completed or leased", n, st.Terminal+st.Completed+st.Leased)
 	}
 	if !r.frees {

@@ -62,6 +62,10 @@ func (r *Runner) arrive(p *process, e scheduler.Effect) {
 		if x := e.Assignment.Receipt; !p.gone && p.holding(x.Execution) == nil {
 			p.held = append(p.held, scheduler.Held{Receipt: x, Version: e.Assignment.Version})
 		}
+	case scheduler.StageGrant:
+		if !p.gone {
+			p.held = append(p.held, scheduler.Held{Receipt: e.Receipt})
+		}
 	case scheduler.Carried:
 		for _, c := range e.Receipts {
 			r.rename(p, c)

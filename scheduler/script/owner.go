@@ -1,6 +1,7 @@
 package script
 
 import (
+	"strings"
 	"time"
 
 	"outrider/leases"
@@ -74,6 +75,9 @@ func (r *Runner) cmdOwner(a *args) {
 	}
 	r.supplied = a.number("len", 100)
 	c.Waiting = a.number("waiting", 0)
+	if names := a.text("stages", ""); names != "" {
+		c.Stages = strings.Split(names, ",")
+	}
 	if name := a.text("state", ""); name != "" {
 		c.State = r.checkpoint(name).state
 	}

@@ -63,6 +63,14 @@ type checkpoint struct {
 	lineage []step
 }
 
+// stage is the stage that it serves, empty for none.
+func (p *process) stage() string {
+	if p.member.Worker == nil {
+		return ""
+	}
+	return p.member.Worker.Stage
+}
+
 func (r *Runner) find(name string) *process {
 	for _, p := range slices.Backward(r.procs) {
 		if p.name == name && !p.gone {
@@ -146,7 +154,7 @@ func (p *process) holding(execution uint64) *scheduler.Held {
 
 func (r *Runner) cmdWorker(a *args) {
 	p := r.process(a)
-	p.member.Worker = &scheduler.WorkerRole{Slots: int(a.number("slots", 4)), Engine: a.flag("engine"), Uses: a.text("uses", "")}
+	p.member.Worker = &scheduler.WorkerRole{Slots: int(a.number("slots", 4)), Engine: a.flag("engine"), Uses: a.text("uses", ""), Stage: a.text("stage", "")}
 	p.member.Memory = a.number("memory", 0)
 	r.attach(p, true)
 }
