@@ -124,7 +124,9 @@ func (m *member) reported(frame, answer *wire.Frame, report *told) {
 		}
 		if f := m.work.finished[execution]; f != nil && !f.taken {
 			f.taken = true
-			m.work.handover.due = append(m.work.handover.due, execution)
+			if m.work.handover.to != nil {
+				m.work.handover.due = append(m.work.handover.due, execution)
+			}
 		}
 	}
 	body := &wire.Reported{}

@@ -130,11 +130,10 @@ def test_S11_05_lists_of_a_stage_that_do_not_fit_their_domain_count_as_a_failed_
     values = {"values": pa.field("values", pa.list_(pa.float32()), metadata={b"outrider.domain": b"response"})}
     run = own(count=4, stages=[values], policy=outrider.Policy(max_attempts=2, max_failed=1.0))
     with engine(run, unjudged), outrider.Stage(run, values) as stage:
-        groups = iter(stage.groups())
-        for expected in (0, 1, 0):  # the stage has a second try, the generation stays
-            g = next(groups)
-            assert (g.group, g.attempt) == (expected, 1)
-            if expected:
+        tries = 0
+        for g in stage.groups():
+            assert g.attempt == 1  # the stage has a second try, the generation stays
+            if g.group:
                 assert g.add(values=[[0.5], [1, 2]])
                 continue
             with pytest.raises(
@@ -142,6 +141,9 @@ def test_S11_05_lists_of_a_stage_that_do_not_fit_their_domain_count_as_a_failed_
                 match='row 1, column "values": expected 2 values, as in column "logprobs" of the same domain response, found 3',
             ):
                 g.add(values=[[0.5], [1, 2, 3]])
+            tries += 1
+            if tries == 2:
+                break
         assert run.stats().books.failed.groups == 1
 
 
