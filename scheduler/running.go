@@ -246,8 +246,6 @@ func (s *Scheduler) terminal(r leases.Receipt, o leases.Outcome) error {
 	}
 	switch fin.State {
 	case leases.Terminal:
-		s.arrival++
-		fin.Group.Arrival = s.arrival
 		s.enter(fin.Group)
 		s.stats.SampledTokens.add(fin.Group.Tokens())
 		s.holdFor(e.m, fin.Group)

@@ -103,13 +103,20 @@ func (s *Scheduler) attachStage(m *member, w *WorkerRole) ([]leases.Receipt, err
 // enter begins a finished group's way to the buffer.
 func (s *Scheduler) enter(g *leases.Group) {
 	if len(s.cfg.Stages) == 0 {
-		s.waiting.push(g)
+		s.arrive(g)
 		return
 	}
 	st := &staged{group: g}
 	s.stages.of[g.ID()] = st
 	s.stages.n++
 	s.stages.queues[0].push(g)
+}
+
+// arrive has a group that nothing more is added to wait for its place in the buffer.
+func (s *Scheduler) arrive(g *leases.Group) {
+	s.arrival++
+	g.Arrival = s.arrival
+	s.waiting.push(g)
 }
 
 // unfinished is a TERMINAL group's way through the stages while it has not been through all, else nil.
@@ -209,7 +216,7 @@ func (s *Scheduler) endStage(m *member, r leases.Receipt, o leases.Outcome) erro
 			s.stages.queues[st.stage].push(g)
 		} else {
 			s.stages.n--
-			s.waiting.push(g)
+			s.arrive(g)
 		}
 		return nil
 	}

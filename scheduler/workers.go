@@ -216,7 +216,7 @@ func (s *Scheduler) Drain(session leases.Session) error {
 }
 
 func (s *Scheduler) checkDrained(m *member) {
-	if m.draining && !m.drained && m.charged == m.stuck && s.allKept(m) && !s.runs(m) && s.members[m.session] == m {
+	if m.draining && !m.drained && m.stage == nil && m.charged == m.stuck && s.allKept(m) && !s.runs(m) && s.members[m.session] == m {
 		m.drained = true
 		s.emit(Drained{Session: m.session})
 	}

@@ -128,7 +128,8 @@ func (a *account) keep(p *process, x leases.Receipt, o leases.Outcome) {
 	if o.Handle == 0 || p == nil || p.gone {
 		return
 	}
-	a.kept[o.Handle] = data{p.member.Host, o.Bytes, p.stage() != ""}
+	maker := a.r.bySession(x.Worker)
+	a.kept[o.Handle] = data{p.member.Host, o.Bytes, maker != nil && maker.stage() != ""}
 	if i, known := a.r.places[runOf(x)]; known {
 		oldest := a.r.executions[i].Version
 		if o.HasVersions {
@@ -264,13 +265,17 @@ func (a *account) check(o *scheduler.Scheduler, st scheduler.Stats) {
 	if !r.frees {
 		return
 	}
-	bytes, most := map[string]int64{}, int64(0)
+	bytes, generated, most, bounded := map[string]int64{}, map[string]int64{}, int64(0), int64(0)
 	for _, d := range a.kept {
 		bytes[d.host] += d.bytes
 		most = max(most, bytes[d.host])
+		if !d.columns { // what a stage adds waits for no leave
+			generated[d.host] += d.bytes
+			bounded = max(bounded, generated[d.host])
+		}
 	}
-	if limit := r.cfg.Limits.Bytes; limit > 0 && most > limit && st.Overdrawn+st.Adopted == 0 && !a.trespass {
-		r.broken("%d bytes are on one host, bytes=%d", most, limit)
+	if limit := r.cfg.Limits.Bytes; limit > 0 && bounded > limit && st.Overdrawn+st.Adopted == 0 && !a.trespass {
+		r.broken("%d bytes are on one host, bytes=%d", bounded, limit)
 	}
 	if most != st.Bytes {
 		r.broken("%d bytes are counted on the fullest host, %d are there", st.Bytes, most)

@@ -73,7 +73,7 @@ func (r *Runner) carry(from *scheduler.Scheduler, e scheduler.Effect) string {
 		a := e.Assignment
 		return fmt.Sprintf("grant %s %s: group %d attempt %d row %s version %d", r.session(e.Session), r.receipt(a.Receipt), a.Receipt.Group, a.Receipt.Attempt, row(a), a.Version)
 	case scheduler.StageGrant:
-		r.granted(scheduler.Assignment{Receipt: e.Receipt, Row: e.Row, GroupSize: r.cfg.GroupSize})
+		r.granted(scheduler.Assignment{Receipt: e.Receipt, Row: e.Row, GroupSize: r.cfg.GroupSize, Promise: scheduler.NoPromise})
 		r.send(from, e.Session, e)
 		return fmt.Sprintf("stage %s %s: group %d attempt %d %s, %d segments", r.session(e.Session), r.receipt(e.Receipt), e.Receipt.Group, e.Receipt.Attempt, e.Stage, len(e.Data))
 	case scheduler.Carried:

@@ -44,7 +44,8 @@ func (w *world) end() {
 
 // round lets everybody do what is there to do. The longer nothing changes, the more time passes.
 func (w *world) round(idle int) {
-	if w.reapWorkers(); len(w.workers) == 0 || w.onlyDraining() {
+	w.reapWorkers()
+	for _, lacks := w.lacking(); lacks; _, lacks = w.lacking() {
 		w.addWorker()
 	}
 	for _, n := range w.workers {
@@ -90,15 +91,6 @@ func (w *world) flow() {
 		w.job.step()
 		w.drain()
 	}
-}
-
-func (w *world) onlyDraining() bool {
-	for _, n := range w.workers {
-		if !w.drains[n] {
-			return false
-		}
-	}
-	return true
 }
 
 // drain delivers what is on the way.

@@ -81,7 +81,7 @@ func weighted(r *random, of []event) int {
 
 // keep gives data of a worker to any other process: to whom the owner would have it given, or to whom it would have had before.
 func (w *world) keep() {
-	from := w.any(w.workers, func(v script.View) bool { return v.Alive && len(v.Finished) > 0 })
+	from := w.any(w.workers, func(v script.View) bool { return v.Alive && len(v.Finished) > 0 && w.stage[v.Name] == "" })
 	to := w.any(slices.Concat(w.workers, w.clients), attached)
 	if from == "" || to == "" || from == to {
 		return
@@ -104,7 +104,7 @@ func (w *world) joinWorker() {
 	if n := w.any(w.workers, func(v script.View) bool { return w.drains[v.Name] && len(v.Running)+len(v.Finished) == 0 }); n != "" {
 		w.do("leave %s", n)
 	}
-	if w.reapWorkers(); len(w.workers) < mostWorkers && (len(w.workers) == 0 || w.random.one(3)) {
+	if w.reapWorkers(); len(w.workers) < mostWorkers+2*len(w.stages) && (len(w.workers) == 0 || w.random.one(3)) {
 		w.addWorker()
 	}
 }

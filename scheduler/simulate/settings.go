@@ -15,6 +15,8 @@ type settings struct {
 	largest   int // bytes of a group, but for a few
 	// pace makes the run wait for weight updates.
 	pace bool
+	// stages are what every group goes through after its generation.
+	stages []string
 }
 
 // drawSettings chooses source, limits and policy: small ones, so that every bound is met often.
@@ -82,6 +84,10 @@ func drawSettings(r *random) settings {
 	say("max-attempts=%d max-requeues=%d max-failed=1000000", r.between(1, 3), r.between(1, 3))
 	if r.one(2) {
 		say("start-deadline=%d join-timeout=%d stall-warning=%d", r.between(1, 9), r.between(1, 9), r.between(1, 9))
+	}
+	if r.one(3) {
+		s.stages = []string{"judge", "critic"}[:r.between(1, 2)]
+		say("stages=%s", strings.Join(s.stages, ","))
 	}
 	s.owner = "owner" + line.String()
 	return s

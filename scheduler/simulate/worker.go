@@ -14,12 +14,30 @@ const mostWorkers = 4
 
 func (w *world) addWorker() {
 	w.made++
-	name, engine := fmt.Sprintf("w%d", w.made), ""
-	if !w.random.one(4) {
-		engine = " engine"
+	name, kind := fmt.Sprintf("w%d", w.made), ""
+	stage, lacks := w.lacking()
+	if !lacks && len(w.stages) > 0 && w.random.one(2) {
+		stage = w.stages[w.random.pick(len(w.stages))]
 	}
-	w.do("worker %s slow process=%s slots=%d host=host%d%s", name, name, w.random.between(1, 6), w.random.pick(2), engine)
+	switch {
+	case stage != "":
+		kind = " stage=" + stage
+	case !w.random.one(4):
+		kind = " engine"
+	}
+	w.do("worker %s slow process=%s slots=%d host=host%d%s", name, name, w.random.between(1, 6), w.random.pick(2), kind)
 	w.workers = append(w.workers, name)
+	w.stage[name] = stage
+}
+
+// lacking is a stage that nobody serves who stays, "" for the generation; false when there is none.
+func (w *world) lacking() (string, bool) {
+	for _, stage := range append([]string{""}, w.stages...) {
+		if !slices.ContainsFunc(w.workers, func(n string) bool { return w.stage[n] == stage && !w.drains[n] }) {
+			return stage, true
+		}
+	}
+	return "", false
 }
 
 // reapWorkers forgets the dead.
@@ -47,6 +65,8 @@ func (w *world) finish(worker string, x script.Execution) {
 	}
 	kind := w.random.pick(60)
 	switch {
+	case w.stage[worker] != "" && !x.Stopped && kind > 7:
+		w.do("success %s bytes=%d%s", x.Name, w.random.between(1, w.largest), said)
 	case x.Stopped || !w.calm && kind < 4:
 		w.do("retry %s reason=aborted%s", x.Name, said)
 	case !w.calm && kind == 6:
@@ -146,7 +166,7 @@ func (w *world) lateReport() {
 }
 
 func (w *world) sampleDone() {
-	if worker := w.any(w.workers, busy); worker != "" {
+	if worker := w.any(w.workers, func(v script.View) bool { return busy(v) && w.stage[v.Name] == "" }); worker != "" {
 		running := w.r.View(worker).Running
 		x := running[w.random.pick(len(running))]
 		w.say(worker, "done %s n=%d", x.Name, max(x.Done, w.random.between(0, w.groupSize)))

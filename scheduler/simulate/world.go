@@ -25,6 +25,7 @@ type world struct {
 
 	workers []string // those that may be alive
 	drains  map[string]bool
+	stage   map[string]string // that a worker serves; others generate
 	made    int // workers and clients ever
 	clients []string
 	holds   []string // that clients may hold
@@ -42,7 +43,7 @@ type message struct {
 }
 
 func newWorld(s settings, record bool) *world {
-	w := &world{settings: s, r: script.New(), record: record, drains: map[string]bool{}}
+	w := &world{settings: s, r: script.New(), record: record, drains: map[string]bool{}, stage: map[string]string{}}
 	w.job = &job{w: w}
 	return w
 }
