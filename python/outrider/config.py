@@ -126,8 +126,8 @@ class Limits:
         completed: Finished groups that wait for a batch or are in one.
         bytes: Bytes of segments on each host, of all workers there together: an integer, or text such as "4GiB". None: half of the
             memory that the least of the host's containers may use. A finished group waits for room before it is written; the oldest
-            one that a take waits for may go beyond, one at a time, with a warning. Counted until the run lets go of the data: what a
-            rank reads for longer is reported (`run.stats().held_by`) and not in it.
+            one that a take waits for may go beyond, one at a time, with a warning. What a stage adds counts, and waits for no room.
+            Counted until the run lets go of the data: what a rank reads for longer is reported (`run.stats().held_by`) and not in it.
 
     Raises:
         ConfigError: A bound that is no positive whole number.

@@ -71,10 +71,10 @@ def own(
         batch_tokens,
         limits,
         policy,
-        stages,
         ownership,
         state,
         tls,
+        stages,
     )
     return own_as(name, secrets.token_hex(16), secrets.token_hex(16), source, config, state, False, tls)
 
@@ -133,10 +133,10 @@ def start(
         batch_tokens,
         limits,
         policy,
-        stages,
         ownership,
         state,
         tls,
+        stages,
     )
     return start_actor(name, secrets.token_hex(16), secrets.token_hex(16), source, config, state, tls)
 
@@ -168,10 +168,10 @@ def configure(
     batch_tokens: Any,
     limits: Any,
     policy: Any,
-    stages: Any,
     ownership: Any,
     state: Any,
     tls: Any,
+    stages: Any = (),
 ) -> Any:
     """Checks everything that needs no sidecar; gives the wire's configuration.
 
