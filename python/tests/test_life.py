@@ -591,7 +591,7 @@ def test_S7_15_a_failed_update_holds_the_run_until_it_is_mended(own):
 async def test_S9_03_two_callers_and_a_cancelled_one_share_one_close(own):
     run = own()
     elsewhere = pickle.loads(pickle.dumps(run))
-    elsewhere.stats()  # it is another member of the run now: nobody joins one that is closing
+    elsewhere.stats()  # another member of the run from here on: nobody joins one that is closing
     with outrider.Worker(run, slots=2) as worker:
         work = next(worker.groups())
         told, loop = asyncio.Event(), asyncio.get_running_loop()
@@ -599,6 +599,7 @@ async def test_S9_03_two_callers_and_a_cancelled_one_share_one_close(own):
         gives_up = asyncio.ensure_future(run.close_async())
         others = [asyncio.ensure_future(closer.close_async()) for closer in (run, elsewhere)]
         await told.wait()  # The close has begun; it waits for this work to end.
+        elsewhere.stats()  # What it asked before has been heard, too.
         gives_up.cancel()
         with pytest.raises(asyncio.CancelledError):
             await gives_up

@@ -26,7 +26,7 @@ type world struct {
 	workers []string // those that may be alive
 	drains  map[string]bool
 	stage   map[string]string // that a worker serves; others generate
-	made    int // workers and clients ever
+	made    int               // workers and clients ever
 	clients []string
 	holds   []string // that clients may hold
 	past    []message
