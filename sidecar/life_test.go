@@ -200,7 +200,7 @@ func TestS8_01_UpdateIsRecordedOnceAndAdmissionReopens(t *testing.T) {
 	require.Len(t, update.GetEngines(), 1)
 	require.Equal(t, "engine-0", update.GetEngines()[0].GetName())
 	record := &wire.Frame{Member: driver.member, Body: &wire.Frame_RecordUpdate{RecordUpdate: &wire.RecordUpdate{Hold: update.GetHold()}}}
-	require.NotEmpty(t, driver.ask(record).GetError().GetMessage(), "no engine has confirmed")
+	require.Equal(t, "update_failed", driver.ask(record).GetError().GetKind(), "no engine has confirmed")
 	worker.must(&wire.Frame{Member: worker.member, Body: &wire.Frame_Confirm{Confirm: &wire.Confirm{Version: 1, Digest: "d"}}})
 	require.True(t, driver.must(record).GetUpdateState().GetEngines()[0].GetConfirmed())
 	require.EqualValues(t, 1, driver.stats().GetAnnouncedVersion())

@@ -1,5 +1,6 @@
 """The byte budget of a host, through the shim and a real sidecar."""
 
+import os
 import threading
 
 import numpy as np
@@ -62,8 +63,11 @@ def test_S3_19_two_workers_share_the_budget_of_their_host(own):
     workers = [outrider.Worker(run, slots=4) for _ in range(2)]
     threads = [complete_all(worker) for worker in workers]
     # Three fit. Whether a fourth waits or was never dispatched depends on which worker asks first.
-    full = until(run, lambda stats: stats.completed.used >= 3)
-    assert full.bytes.used <= 350_000
+    full = until(
+        run, lambda stats: stats.completed.used >= 3 and (stats.waiting_for_bytes > 0 or stats.executing.used == 0)
+    )
+    assert full.completed.used == 3
+    assert 300_000 < full.bytes.used <= 350_000
     with outrider.Trainer(run) as trainer:
         trainer.next(0)
         trainer.next(1)
@@ -81,7 +85,7 @@ def test_S3_18_a_batch_larger_than_the_budget_is_trained_all_the_same(own, caplo
     with outrider.Trainer(run) as trainer:
         for rollout in range(3):
             assert trainer.next(rollout).num_rows == 8
-    assert run.stats().overdrawn >= 1
+    assert run.stats().overdrawn >= 3
     worker.close()
     thread.join()
     assert sum("bytes overdrawn" in record.message for record in caplog.records) == 1
@@ -106,4 +110,5 @@ def test_S10_07_the_budget_that_nobody_gave_is_half_of_the_memory(own):
     run = own()
     with outrider.Worker(run, slots=2):
         limit = run.stats().bytes.limit
-    assert 0 < limit <= 1 << 46
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")  # A container may have less.
+    assert 0 < limit <= memory // 2

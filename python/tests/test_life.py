@@ -114,7 +114,8 @@ async def test_L_11_the_whole_life_awaited(own):
 @pytest.mark.parametrize("kind", ["async", "sync"])
 async def test_L_11_serve_runs_async_and_plain_functions_and_never_blocks_the_loop(own, kind):
     run = own(count=4)
-    threads, ticks = set(), 0
+    threads, turned = set(), []
+    loop = asyncio.get_running_loop()
 
     async def generate(prompt):
         threads.add(threading.get_ident())
@@ -123,24 +124,20 @@ async def test_L_11_serve_runs_async_and_plain_functions_and_never_blocks_the_lo
 
     def generate_plainly(prompt):
         threads.add(threading.get_ident())
+        turns = threading.Event()
+        loop.call_soon_threadsafe(turns.set)
+        turned.append(turns.wait(60))  # The loop waits for the batch all the while.
         return sample(prompt)
-
-    async def tick():
-        nonlocal ticks
-        while True:
-            ticks += 1
-            await asyncio.sleep(0)
 
     with outrider.Worker(run, slots=8) as worker, outrider.Trainer(run) as trainer:
         serving = asyncio.create_task(worker.serve(generate if kind == "async" else generate_plainly))
-        ticking = asyncio.create_task(tick())
         batch = await trainer.next_async(0)
-        assert ticks > 0
-        ticking.cancel()
         await run.close_async()
         await serving
     assert batch.num_rows == 4
     assert (threading.get_ident() in threads) == (kind == "async")
+    assert all(turned)
+    assert bool(turned) == (kind == "sync")
 
 
 async def test_S2_11_a_function_that_raises_fails_its_group_and_nothing_else(own, caplog):
