@@ -588,7 +588,8 @@ def test_S7_15_a_failed_update_holds_the_run_until_it_is_mended(own):
 async def test_S9_03_two_callers_and_a_cancelled_one_share_one_close(own):
     run = own()
     elsewhere = pickle.loads(pickle.dumps(run))
-    elsewhere.stats()  # another member of the run from here on: nobody joins one that is closing
+    for one in (run, elsewhere):
+        one.stats()  # a member of the run from here on: nobody joins one that is closing
     with outrider.Worker(run, slots=2) as worker:
         work = next(worker.groups())
         told, loop = asyncio.Event(), asyncio.get_running_loop()
