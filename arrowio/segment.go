@@ -3,6 +3,7 @@ package arrowio
 import (
 	"crypto/sha256"
 	"fmt"
+	"hash/crc32"
 	"sync"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -123,6 +124,16 @@ func (s *Segment) ContentDigest() ([32]byte, error) {
 	}
 	defer root.Release()
 	return sha256.Sum256(root.Bytes()), nil
+}
+
+// Checksum returns the CRC-32 of the segment's bytes, the polynomial of zlib, O(bytes), computed at each call. Error: ErrClosed.
+func (s *Segment) Checksum() (uint32, error) {
+	root := s.hold()
+	if root == nil {
+		return 0, fmt.Errorf("%w: its bytes are gone; take the checksum before Close", ErrClosed)
+	}
+	defer root.Release()
+	return crc32.ChecksumIEEE(root.Bytes()), nil
 }
 
 // hold retains the mapping while the segment is open; nil once it is closed.

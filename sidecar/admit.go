@@ -168,7 +168,7 @@ func (p *Process) fetchShard(access bridge.Access, publication *wire.Publication
 			defer done.Done()
 			defer func() { <-turns }()
 			if got[i], failed[i] = p.fetchEither(access, endpoints[at.holder], endpoints[at.keeper], wanted[at], publication.GetRollout()); failed[i] == nil {
-				failed[i] = checkSegments(got[i])
+				failed[i] = checkSegments(wanted[at], got[i])
 			}
 		}()
 	}
@@ -188,12 +188,37 @@ func (p *Process) fetchShard(access bridge.Access, publication *wire.Publication
 }
 
 // checkSegments sees that what another sidecar of this host handed over is sealed. Its rows were checked when it was sealed, before
-// anybody heard of them (sealReport), and cannot have changed since.
-func checkSegments(fds []int) error {
-	for _, fd := range fds {
-		if _, err := arrowio.CheckSealed(fd); err != nil {
+// anybody heard of them (sealReport), and cannot have changed since; in a run with checksums that is seen, too.
+func checkSegments(ids []*wire.SegmentId, fds []int) error {
+	for i, fd := range fds {
+		if ids[i].Checksum == nil {
+			if _, err := arrowio.CheckSealed(fd); err != nil {
+				return named(err)
+			}
+			continue
+		}
+		own, err := duplicate(fd)
+		if err != nil {
+			return err
+		}
+		segment, err := arrowio.Open(own)
+		if err != nil {
 			return named(err)
+		}
+		err = checkSum(fmt.Sprintf("segment %d of session %016x", ids[i].GetNumber(), ids[i].GetHolder()), segment, ids[i].GetChecksum())
+		segment.Close()
+		if err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// checkSum compares a segment, named for the error, with what its writer says of it. The cost is O(bytes).
+func checkSum(name string, segment *arrowio.Segment, want uint32) error {
+	got, err := segment.Checksum()
+	if err == nil && got != want {
+		err = bridge.NewError(bridge.Damaged, fmt.Sprintf("outrider: %s has CRC-32 %08x, its writer said %08x; look for what changes columns while they are written", name, got, want))
+	}
+	return err
 }

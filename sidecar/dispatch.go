@@ -12,7 +12,7 @@ import (
 func (p *Process) prepare(frame *wire.Frame, fds []int) {
 	switch frame.GetBody().(type) {
 	case *wire.Frame_Report:
-		made := sealReport(fds, frame.GetReport().GetColumns())
+		made := sealReport(fds, frame.GetReport())
 		p.loop.post(func() { p.withMember(frame, func(m *member) { m.report(frame, made) }) })
 	case *wire.Frame_Own:
 		table, err := sealTable(fds)

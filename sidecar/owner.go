@@ -129,6 +129,7 @@ func (p *Process) newOwner(own *wire.Own, table *arrowio.Segment) (*owner, error
 	p.segments.hold(session, 0, table, 1)
 	o.table = &wire.Joined{
 		Source:       own.GetConfig().GetSource().GetKind(),
+		Checksums:    own.GetConfig().GetChecksums(),
 		Table:        &wire.Endpoint{Session: session, Host: p.host, Socket: p.listener.Name(), Address: p.flights.address(own.GetIp(), access)},
 		TableSegment: &wire.SegmentId{Holder: session},
 	}
@@ -238,7 +239,7 @@ func (o *owner) attach(a *attached, id uint64) {
 		Session: uint64(a.session), Term: fromTerm(welcome.Term), Timeline: fromTimeline(welcome.Timeline),
 		NextRollout: welcome.NextRollout, AnnouncedVersion: welcome.Announced, GroupSize: uint32(welcome.GroupSize), BatchGroups: uint32(welcome.BatchGroups),
 		Ownership: "leases", Source: o.table.GetSource(), Table: o.table.GetTable(), TableSegment: o.table.GetTableSegment(), Ready: welcome.Timeline.Number != 0,
-		HeldWarning: fromSpan(welcome.HeldWarning),
+		HeldWarning: fromSpan(welcome.HeldWarning), Checksums: o.table.GetChecksums(),
 	}
 	if welcome.Unowned {
 		joined.Ownership = "none"

@@ -15,22 +15,28 @@ type made struct {
 	errors   []error // of each segment
 	groups   [][]arrowio.GroupSummary
 	ids      []*wire.SegmentId // given in the loop
+
+	checksums []uint32 // of each segment, in runs with checksums
 }
 
-// sealReport seals every descriptor of a report and checks what is in it; columns that a stage adds are checked with the rows that they
-// belong to.
-func sealReport(fds []int, columns bool) *made {
+// sealReport seals every descriptor of a report and checks what is in it, with the checksums that came along; columns that a stage adds
+// are checked with the rows that they belong to.
+func sealReport(fds []int, report *wire.Report) *made {
 	all := &made{
-		segments: make([]*arrowio.Segment, len(fds)),
-		errors:   make([]error, len(fds)),
-		groups:   make([][]arrowio.GroupSummary, len(fds)),
-		ids:      make([]*wire.SegmentId, len(fds)),
+		segments:  make([]*arrowio.Segment, len(fds)),
+		errors:    make([]error, len(fds)),
+		groups:    make([][]arrowio.GroupSummary, len(fds)),
+		ids:       make([]*wire.SegmentId, len(fds)),
+		checksums: report.GetChecksums(),
 	}
 	for i, fd := range fds {
 		segment, err := arrowio.Seal(fd)
 		if err == nil {
 			all.segments[i] = segment
-			if !columns {
+			if i < len(all.checksums) {
+				err = checkSum(fmt.Sprintf("segment %d of a report", i), segment, all.checksums[i])
+			}
+			if err == nil && !report.GetColumns() {
 				all.groups[i], err = arrowio.Summarize(segment, arrowio.DefaultRules())
 			}
 		}
@@ -52,6 +58,9 @@ func (m *member) report(frame *wire.Frame, data *made) {
 	for i := range data.segments {
 		m.work.number++
 		data.ids[i] = &wire.SegmentId{Holder: m.session, Number: m.work.number}
+		if i < len(data.checksums) {
+			data.ids[i].Checksum = &data.checksums[i]
+		}
 	}
 	outcomes, refused, err := data.outcomes(frame.GetReport(), m.work.given)
 	if err != nil {
@@ -143,6 +152,9 @@ func (m *member) reported(frame, answer *wire.Frame, report *told) {
 // outcomes spells a report out: the successes, each with where its rows are and what is in them, then the rest. A success that is
 // refused, with the reason, becomes a failure. Lists of unequal lengths refuse the whole report.
 func (d *made) outcomes(report *wire.Report, given map[uint64]*arrowio.Columns) ([]*wire.Outcome, []error, error) {
+	if n := len(d.checksums); n != 0 && n != len(d.segments) {
+		return nil, nil, bridge.NewError(bridge.Data, fmt.Sprintf("outrider: a report of %d segments has %d checksums; give one for each, or none", len(d.segments), n))
+	}
 	var all []*wire.Outcome
 	var refused []error
 	for _, successes := range report.GetSuccesses() {

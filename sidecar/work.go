@@ -223,11 +223,14 @@ func (m *member) idle() bool {
 
 // named gives the errors of arrowio their kind.
 func named(err error) error {
+	var kind *bridge.Error
 	var damaged *arrowio.DamagedError
 	var unsupported *arrowio.UnsupportedError
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, &kind):
+		return err
 	case errors.As(err, &damaged):
 		return bridge.NewError(bridge.Damaged, err.Error())
 	case errors.As(err, &unsupported):

@@ -2003,9 +2003,11 @@ func (x *Receipt) GetWorker() uint64 {
 
 // A segment is named by the session that holds it and a number that this session never uses again.
 type SegmentId struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Holder        uint64                 `protobuf:"fixed64,1,opt,name=holder,proto3" json:"holder,omitempty"`
-	Number        uint64                 `protobuf:"varint,2,opt,name=number,proto3" json:"number,omitempty"`
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Holder uint64                 `protobuf:"fixed64,1,opt,name=holder,proto3" json:"holder,omitempty"`
+	Number uint64                 `protobuf:"varint,2,opt,name=number,proto3" json:"number,omitempty"`
+	// CRC-32 of the segment, as zlib's, from who wrote it; only in runs with Config.checksums.
+	Checksum      *uint32 `protobuf:"fixed32,300,opt,name=checksum,proto3,oneof" json:"checksum,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2050,6 +2052,13 @@ func (x *SegmentId) GetHolder() uint64 {
 func (x *SegmentId) GetNumber() uint64 {
 	if x != nil {
 		return x.Number
+	}
+	return 0
+}
+
+func (x *SegmentId) GetChecksum() uint32 {
+	if x != nil && x.Checksum != nil {
+		return *x.Checksum
 	}
 	return 0
 }
@@ -2464,6 +2473,7 @@ type Config struct {
 	BatchTokens   uint64   `protobuf:"varint,231,opt,name=batch_tokens,json=batchTokens,proto3" json:"batch_tokens,omitempty"`
 	CommitOrder   string   `protobuf:"bytes,232,opt,name=commit_order,json=commitOrder,proto3" json:"commit_order,omitempty"` // "refuse", "wait"; empty: "refuse"
 	Stages        []string `protobuf:"bytes,251,rep,name=stages,proto3" json:"stages,omitempty"`                              // what every group goes through after its generation, in order
+	Checksums     bool     `protobuf:"varint,300,opt,name=checksums,proto3" json:"checksums,omitempty"`                       // of segments on one host; between hosts there are always some
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2685,6 +2695,13 @@ func (x *Config) GetStages() []string {
 		return x.Stages
 	}
 	return nil
+}
+
+func (x *Config) GetChecksums() bool {
+	if x != nil {
+		return x.Checksums
+	}
+	return false
 }
 
 // Limits that only the clock can reach, in ms. 0: the default, -1: none.
@@ -3764,7 +3781,9 @@ type Joined struct {
 	// As Source.kind.
 	Source string `protobuf:"bytes,120,opt,name=source,proto3" json:"source,omitempty"`
 	// Times.held_warning of the run, for a rank's sidecar.
-	HeldWarning   int64 `protobuf:"varint,290,opt,name=held_warning,json=heldWarning,proto3" json:"held_warning,omitempty"`
+	HeldWarning int64 `protobuf:"varint,290,opt,name=held_warning,json=heldWarning,proto3" json:"held_warning,omitempty"`
+	// Config.checksums of the run, for workers.
+	Checksums     bool `protobuf:"varint,300,opt,name=checksums,proto3" json:"checksums,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3902,6 +3921,13 @@ func (x *Joined) GetHeldWarning() int64 {
 		return x.HeldWarning
 	}
 	return 0
+}
+
+func (x *Joined) GetChecksums() bool {
+	if x != nil {
+		return x.Checksums
+	}
+	return false
 }
 
 type Leave struct {
@@ -5191,7 +5217,9 @@ type Report struct {
 	// Local hop only: all that succeeded.
 	Successes []*Successes `protobuf:"bytes,120,rep,name=successes,proto3" json:"successes,omitempty"`
 	// Local hop only: the segments have columns that a stage adds to the rows that it was given.
-	Columns       bool `protobuf:"varint,250,opt,name=columns,proto3" json:"columns,omitempty"`
+	Columns bool `protobuf:"varint,250,opt,name=columns,proto3" json:"columns,omitempty"`
+	// Local hop only: in runs with Config.checksums one for each of the frame's descriptors, as SegmentId.checksum.
+	Checksums     []uint32 `protobuf:"fixed32,300,rep,packed,name=checksums,proto3" json:"checksums,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5245,6 +5273,13 @@ func (x *Report) GetColumns() bool {
 		return x.Columns
 	}
 	return false
+}
+
+func (x *Report) GetChecksums() []uint32 {
+	if x != nil {
+		return x.Checksums
+	}
+	return nil
 }
 
 // Parallel lists, rows [first_rows, first_rows + rows) of a segment each; `segments` counts the frame's descriptors.
@@ -9576,10 +9611,12 @@ const file_outrider_proto_rawDesc = "" +
 	"\x05group\x18\x02 \x01(\x03R\x05group\x12\x18\n" +
 	"\aattempt\x18\x03 \x01(\rR\aattempt\x12\x1c\n" +
 	"\texecution\x18\x04 \x01(\x04R\texecution\x12\x16\n" +
-	"\x06worker\x18\x05 \x01(\x06R\x06worker\";\n" +
+	"\x06worker\x18\x05 \x01(\x06R\x06worker\"j\n" +
 	"\tSegmentId\x12\x16\n" +
 	"\x06holder\x18\x01 \x01(\x06R\x06holder\x12\x16\n" +
-	"\x06number\x18\x02 \x01(\x04R\x06number\"\xb6\x01\n" +
+	"\x06number\x18\x02 \x01(\x04R\x06number\x12 \n" +
+	"\bchecksum\x18\xac\x02 \x01(\aH\x00R\bchecksum\x88\x01\x01B\v\n" +
+	"\t_checksum\"\xb6\x01\n" +
 	"\aLocator\x120\n" +
 	"\asegment\x18\x01 \x01(\v2\x16.outrider.v1.SegmentIdR\asegment\x12\x1b\n" +
 	"\tfirst_row\x18\x02 \x01(\x03R\bfirstRow\x12\x12\n" +
@@ -9607,7 +9644,7 @@ const file_outrider_proto_rawDesc = "" +
 	"\x06config\x18\x02 \x01(\v2\x13.outrider.v1.ConfigR\x06config\x12\x14\n" +
 	"\x05state\x18\x03 \x01(\fR\x05state\x12\x18\n" +
 	"\arecover\x18\x04 \x01(\bR\arecover\x12\x0e\n" +
-	"\x02ip\x18\x05 \x01(\tR\x02ip\"\xd6\x06\n" +
+	"\x02ip\x18\x05 \x01(\tR\x02ip\"\xf5\x06\n" +
 	"\x06Config\x12+\n" +
 	"\x06source\x18\x01 \x01(\v2\x13.outrider.v1.SourceR\x06source\x12\x1d\n" +
 	"\n" +
@@ -9641,7 +9678,8 @@ const file_outrider_proto_rawDesc = "" +
 	"\rbatch_samples\x18\xe6\x01 \x01(\x04R\fbatchSamples\x12\"\n" +
 	"\fbatch_tokens\x18\xe7\x01 \x01(\x04R\vbatchTokens\x12\"\n" +
 	"\fcommit_order\x18\xe8\x01 \x01(\tR\vcommitOrder\x12\x17\n" +
-	"\x06stages\x18\xfb\x01 \x03(\tR\x06stages\"\x8c\x02\n" +
+	"\x06stages\x18\xfb\x01 \x03(\tR\x06stages\x12\x1d\n" +
+	"\tchecksums\x18\xac\x02 \x01(\bR\tchecksums\"\x8c\x02\n" +
 	"\x05Times\x12-\n" +
 	"\x12execution_deadline\x18\x01 \x01(\x03R\x11executionDeadline\x12!\n" +
 	"\fcancel_grace\x18\x02 \x01(\x03R\vcancelGrace\x12%\n" +
@@ -9729,7 +9767,7 @@ const file_outrider_proto_rawDesc = "" +
 	"\areceipt\x18\x01 \x01(\v2\x14.outrider.v1.ReceiptR\areceipt\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\x03R\aversion\x12\x12\n" +
 	"\x04done\x18\x03 \x01(\rR\x04done\x12.\n" +
-	"\aoutcome\x18\x04 \x01(\v2\x14.outrider.v1.OutcomeR\aoutcome\"\xaa\x04\n" +
+	"\aoutcome\x18\x04 \x01(\v2\x14.outrider.v1.OutcomeR\aoutcome\"\xc9\x04\n" +
 	"\x06Joined\x12\x16\n" +
 	"\x06member\x18\x01 \x01(\rR\x06member\x12\x18\n" +
 	"\asession\x18\x02 \x01(\x06R\asession\x12%\n" +
@@ -9747,7 +9785,8 @@ const file_outrider_proto_rawDesc = "" +
 	"\x04void\x18\f \x03(\v2\x14.outrider.v1.ReceiptR\x04void\x12\x14\n" +
 	"\x05ready\x18\r \x01(\bR\x05ready\x12\x16\n" +
 	"\x06source\x18x \x01(\tR\x06source\x12\"\n" +
-	"\fheld_warning\x18\xa2\x02 \x01(\x03R\vheldWarning\"\a\n" +
+	"\fheld_warning\x18\xa2\x02 \x01(\x03R\vheldWarning\x12\x1d\n" +
+	"\tchecksums\x18\xac\x02 \x01(\bR\tchecksums\"\a\n" +
 	"\x05Leave\"\x1a\n" +
 	"\x06Locate\x12\x10\n" +
 	"\x03run\x18\x01 \x01(\tR\x03run\"#\n" +
@@ -9821,11 +9860,12 @@ const file_outrider_proto_rawDesc = "" +
 	"\x06counts\x18\x01 \x03(\v2\x18.outrider.v1.SampleCountR\x06counts\"W\n" +
 	"\vSampleCount\x12.\n" +
 	"\areceipt\x18\x01 \x01(\v2\x14.outrider.v1.ReceiptR\areceipt\x12\x18\n" +
-	"\asamples\x18\x02 \x01(\rR\asamples\"\x8b\x01\n" +
+	"\asamples\x18\x02 \x01(\rR\asamples\"\xae\x01\n" +
 	"\x06Report\x120\n" +
 	"\boutcomes\x18\x01 \x03(\v2\x14.outrider.v1.OutcomeR\boutcomes\x124\n" +
 	"\tsuccesses\x18x \x03(\v2\x16.outrider.v1.SuccessesR\tsuccesses\x12\x19\n" +
-	"\acolumns\x18\xfa\x01 \x01(\bR\acolumns\"\xb1\x01\n" +
+	"\acolumns\x18\xfa\x01 \x01(\bR\acolumns\x12!\n" +
+	"\tchecksums\x18\xac\x02 \x03(\aB\x02\x10\x01R\tchecksums\"\xb1\x01\n" +
 	"\tSuccesses\x121\n" +
 	"\breceipts\x18x \x01(\v2\x15.outrider.v1.ReceiptsR\breceipts\x12\x1e\n" +
 	"\bsegments\x18y \x03(\rB\x02\x10\x01R\bsegments\x12!\n" +
@@ -10593,6 +10633,7 @@ func file_outrider_proto_init() {
 		(*Frame_RecordUpdate)(nil),
 		(*Frame_UndoUpdate)(nil),
 	}
+	file_outrider_proto_msgTypes[10].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

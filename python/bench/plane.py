@@ -47,13 +47,14 @@ def publishing(sizes: Sequence[float], setting: str, count: int) -> list[Section
 def _publishing(publisher: Publisher, megabytes: float, setting: str, count: int) -> Section:
     speeds = [publisher.measure(megabytes, 5) for _ in range(count)]
     ours = Series("numpy columns into a sealed segment", "GB/s", [speed.publish for speed in speeds])
+    checked = Series("… with Policy.checksums, the engine's part", "GB/s", [speed.checked for speed in speeds])
     copy = Series("numpy.copyto of the same into warm memory", "GB/s", [speed.copy for speed in speeds])
     faults = Series("", "", [speed.faults for speed in speeds]).median
     ours.note = f"{faults:.1f} page faults a MB"
     aims = [("no page fault for each page of 4 KB", faults < 25)]
     if setting not in ("never", "deny") and megabytes >= 10:  # below there is no room for huge pages
         aims.append(("at least half of the copy", ratio(ours, copy) >= 0.5))
-    return Section(f"publishing {megabytes:g} MB, huge pages {setting}", [ours, copy], aims)
+    return Section(f"publishing {megabytes:g} MB, huge pages {setting}", [ours, checked, copy], aims)
 
 
 def reading(megabytes: float, count: int) -> Section:

@@ -13,7 +13,7 @@ import numpy as np
 
 from bench.handover import samples_of
 from bench.rows import PROMPT, RESPONSE, columns, record_batch
-from outrider._memory import write_stream
+from outrider._memory import write_checked, write_stream
 
 
 @dataclass
@@ -22,11 +22,13 @@ class Speed:
 
     Attributes:
         publish: GB/s from columns to a sealed segment.
+        checked: The same with `Policy.checksums`, the engine's part of it.
         copy: GB/s of a bare copy.
         faults: Page faults of the publishing process for each MB of columns.
     """
 
     publish: float
+    checked: float
     copy: float
     faults: float
 
@@ -61,7 +63,7 @@ def _measure(megabytes: float, times: int) -> Speed:
     cols = columns(samples_of(megabytes), PROMPT, RESPONSE)
     size = sum(column.nbytes for column in cols.values())
     warm = {name: column.copy() for name, column in cols.items()}
-    publish, copy, faults = [], [], []
+    publish, checked, copy, faults = [], [], [], []
     for _ in range(times):
         before, start = _faults(), time.perf_counter()
         batch = record_batch(cols)
@@ -70,10 +72,14 @@ def _measure(megabytes: float, times: int) -> Speed:
         faults.append((_faults() - before) / (size / 1e6))
         os.close(fd)
         start = time.perf_counter()
+        fd, _ = write_checked(batch.schema, [batch], "segment")
+        checked.append(size / (time.perf_counter() - start) / 1e9)
+        os.close(fd)
+        start = time.perf_counter()
         for name, column in cols.items():
             np.copyto(warm[name], column)
         copy.append(size / (time.perf_counter() - start) / 1e9)
-    return Speed(*(float(np.median(values)) for values in (publish, copy, faults)))
+    return Speed(*(float(np.median(values)) for values in (publish, checked, copy, faults)))
 
 
 def _faults() -> int:

@@ -17,7 +17,7 @@ import pyarrow as pa
 from outrider import _credit
 from outrider import _wire_pb2 as wire
 from outrider._channel import DESCRIPTORS, Answer
-from outrider._memory import nbytes, write_stream
+from outrider._memory import nbytes, write_checked, write_stream
 from outrider.errors import Closed, DataError, Error, from_wire, kind_of
 from outrider.sample import Row, kind_of_row, to_batch
 
@@ -154,7 +154,7 @@ def send(member: Member, together: Sequence[Finished]) -> None:
     try:
         for members in _bins([finished for finished in together if finished.kind == "success"]):
             try:
-                fd = _write(members)
+                fd, checksum = _write(member, members)
             except Exception as error:
                 # Memory, descriptors: not the data's fault, so another attempt that does not count.
                 log.warning(
@@ -166,7 +166,7 @@ def send(member: Member, together: Sequence[Finished]) -> None:
                     report.ended(one.work, "retry", f"not written: {error}", one.answer)
                 continue
             ends = list(accumulate(one.count() for one in members))
-            report.succeeded([one.work for one in members], ends, fd, [one.answer for one in members])
+            report.succeeded([one.work for one in members], ends, fd, checksum, [one.answer for one in members])
             if report.full:
                 report.send(member)
                 report = Report()
@@ -195,7 +195,12 @@ class Report:
         return len(self._fds) == DESCRIPTORS
 
     def succeeded(
-        self, works: Sequence[Execution], ends: Sequence[int], fd: int, answers: Sequence[Future[Error | None]] = ()
+        self,
+        works: Sequence[Execution],
+        ends: Sequence[int],
+        fd: int,
+        checksum: int | None,
+        answers: Sequence[Future[Error | None]] = (),
     ) -> None:
         """Adds a segment, which becomes the report's to close.
 
@@ -203,10 +208,13 @@ class Report:
             works: The groups in it, in the order of their rows.
             ends: Where the rows of each end.
             fd: The memfd; it must have no other descriptor, because the sidecar seals it.
+            checksum: Of the segment; None in a run without.
             answers: Completed with the owner's word on each; may be left out.
         """
         number = len(self._fds)
         self._fds.append(fd)
+        if checksum is not None:
+            self._message.checksums.append(checksum)
         self._message.columns = works[0].adds
         starts = [0, *ends]
         first = 0
@@ -313,8 +321,23 @@ def _bins(finished: list[Finished]) -> list[list[Finished]]:
     return bins
 
 
-def _write(members: Sequence[Finished]) -> int:
+def _write(member: Member, members: Sequence[Finished]) -> tuple[int, int | None]:
     batches = [one.batch for one in members if one.batch is not None]
     if not batches:
         batches = [to_batch([row for one in members for row in one.rows])]
-    return write_stream(batches[0].schema, batches, "segment")
+    return write(member, batches)
+
+
+def write(member: Member, batches: list[pa.RecordBatch]) -> tuple[int, int | None]:
+    """Writes a segment.
+
+    Args:
+        member: Its run says whether there are checksums.
+        batches: Its rows, of one schema.
+
+    Returns:
+        The memfd, the caller's, and its checksum if the run has them.
+    """
+    if member.joined.checksums:
+        return write_checked(batches[0].schema, batches, "segment")
+    return write_stream(batches[0].schema, batches, "segment"), None

@@ -268,12 +268,14 @@ class Receipt(_message.Message):
     def __init__(self, timeline: _Optional[_Union[Timeline, _Mapping]] = ..., group: _Optional[int] = ..., attempt: _Optional[int] = ..., execution: _Optional[int] = ..., worker: _Optional[int] = ...) -> None: ...
 
 class SegmentId(_message.Message):
-    __slots__ = ["holder", "number"]
+    __slots__ = ["holder", "number", "checksum"]
     HOLDER_FIELD_NUMBER: _ClassVar[int]
     NUMBER_FIELD_NUMBER: _ClassVar[int]
+    CHECKSUM_FIELD_NUMBER: _ClassVar[int]
     holder: int
     number: int
-    def __init__(self, holder: _Optional[int] = ..., number: _Optional[int] = ...) -> None: ...
+    checksum: int
+    def __init__(self, holder: _Optional[int] = ..., number: _Optional[int] = ..., checksum: _Optional[int] = ...) -> None: ...
 
 class Locator(_message.Message):
     __slots__ = ["segment", "first_row", "rows", "keeper", "columns"]
@@ -342,7 +344,7 @@ class Own(_message.Message):
     def __init__(self, run: _Optional[_Union[Run, _Mapping]] = ..., config: _Optional[_Union[Config, _Mapping]] = ..., state: _Optional[bytes] = ..., recover: bool = ..., ip: _Optional[str] = ...) -> None: ...
 
 class Config(_message.Message):
-    __slots__ = ["source", "group_size", "batch_groups", "executing", "retained", "completed", "bytes", "submission", "order", "max_staleness", "stale", "full", "max_attempts", "max_failed", "rewind", "ownership", "join_window_ms", "window", "pace", "batches_per_update", "last_batch", "times", "max_requeues", "batch_samples", "batch_tokens", "commit_order", "stages"]
+    __slots__ = ["source", "group_size", "batch_groups", "executing", "retained", "completed", "bytes", "submission", "order", "max_staleness", "stale", "full", "max_attempts", "max_failed", "rewind", "ownership", "join_window_ms", "window", "pace", "batches_per_update", "last_batch", "times", "max_requeues", "batch_samples", "batch_tokens", "commit_order", "stages", "checksums"]
     SOURCE_FIELD_NUMBER: _ClassVar[int]
     GROUP_SIZE_FIELD_NUMBER: _ClassVar[int]
     BATCH_GROUPS_FIELD_NUMBER: _ClassVar[int]
@@ -370,6 +372,7 @@ class Config(_message.Message):
     BATCH_TOKENS_FIELD_NUMBER: _ClassVar[int]
     COMMIT_ORDER_FIELD_NUMBER: _ClassVar[int]
     STAGES_FIELD_NUMBER: _ClassVar[int]
+    CHECKSUMS_FIELD_NUMBER: _ClassVar[int]
     source: Source
     group_size: int
     batch_groups: int
@@ -397,7 +400,8 @@ class Config(_message.Message):
     batch_tokens: int
     commit_order: str
     stages: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, source: _Optional[_Union[Source, _Mapping]] = ..., group_size: _Optional[int] = ..., batch_groups: _Optional[int] = ..., executing: _Optional[int] = ..., retained: _Optional[int] = ..., completed: _Optional[int] = ..., bytes: _Optional[int] = ..., submission: _Optional[str] = ..., order: _Optional[str] = ..., max_staleness: _Optional[int] = ..., stale: _Optional[str] = ..., full: _Optional[str] = ..., max_attempts: _Optional[int] = ..., max_failed: _Optional[float] = ..., rewind: _Optional[str] = ..., ownership: _Optional[str] = ..., join_window_ms: _Optional[int] = ..., window: _Optional[int] = ..., pace: bool = ..., batches_per_update: _Optional[int] = ..., last_batch: _Optional[str] = ..., times: _Optional[_Union[Times, _Mapping]] = ..., max_requeues: _Optional[int] = ..., batch_samples: _Optional[int] = ..., batch_tokens: _Optional[int] = ..., commit_order: _Optional[str] = ..., stages: _Optional[_Iterable[str]] = ...) -> None: ...
+    checksums: bool
+    def __init__(self, source: _Optional[_Union[Source, _Mapping]] = ..., group_size: _Optional[int] = ..., batch_groups: _Optional[int] = ..., executing: _Optional[int] = ..., retained: _Optional[int] = ..., completed: _Optional[int] = ..., bytes: _Optional[int] = ..., submission: _Optional[str] = ..., order: _Optional[str] = ..., max_staleness: _Optional[int] = ..., stale: _Optional[str] = ..., full: _Optional[str] = ..., max_attempts: _Optional[int] = ..., max_failed: _Optional[float] = ..., rewind: _Optional[str] = ..., ownership: _Optional[str] = ..., join_window_ms: _Optional[int] = ..., window: _Optional[int] = ..., pace: bool = ..., batches_per_update: _Optional[int] = ..., last_batch: _Optional[str] = ..., times: _Optional[_Union[Times, _Mapping]] = ..., max_requeues: _Optional[int] = ..., batch_samples: _Optional[int] = ..., batch_tokens: _Optional[int] = ..., commit_order: _Optional[str] = ..., stages: _Optional[_Iterable[str]] = ..., checksums: bool = ...) -> None: ...
 
 class Times(_message.Message):
     __slots__ = ["execution_deadline", "cancel_grace", "start_deadline", "join_timeout", "stall_warning", "orphan_ttl", "held_warning"]
@@ -590,7 +594,7 @@ class Held(_message.Message):
     def __init__(self, receipt: _Optional[_Union[Receipt, _Mapping]] = ..., version: _Optional[int] = ..., done: _Optional[int] = ..., outcome: _Optional[_Union[Outcome, _Mapping]] = ...) -> None: ...
 
 class Joined(_message.Message):
-    __slots__ = ["member", "session", "term", "timeline", "next_rollout", "announced_version", "group_size", "batch_groups", "ownership", "table", "table_segment", "void", "ready", "source", "held_warning"]
+    __slots__ = ["member", "session", "term", "timeline", "next_rollout", "announced_version", "group_size", "batch_groups", "ownership", "table", "table_segment", "void", "ready", "source", "held_warning", "checksums"]
     MEMBER_FIELD_NUMBER: _ClassVar[int]
     SESSION_FIELD_NUMBER: _ClassVar[int]
     TERM_FIELD_NUMBER: _ClassVar[int]
@@ -606,6 +610,7 @@ class Joined(_message.Message):
     READY_FIELD_NUMBER: _ClassVar[int]
     SOURCE_FIELD_NUMBER: _ClassVar[int]
     HELD_WARNING_FIELD_NUMBER: _ClassVar[int]
+    CHECKSUMS_FIELD_NUMBER: _ClassVar[int]
     member: int
     session: int
     term: Term
@@ -621,7 +626,8 @@ class Joined(_message.Message):
     ready: bool
     source: str
     held_warning: int
-    def __init__(self, member: _Optional[int] = ..., session: _Optional[int] = ..., term: _Optional[_Union[Term, _Mapping]] = ..., timeline: _Optional[_Union[Timeline, _Mapping]] = ..., next_rollout: _Optional[int] = ..., announced_version: _Optional[int] = ..., group_size: _Optional[int] = ..., batch_groups: _Optional[int] = ..., ownership: _Optional[str] = ..., table: _Optional[_Union[Endpoint, _Mapping]] = ..., table_segment: _Optional[_Union[SegmentId, _Mapping]] = ..., void: _Optional[_Iterable[_Union[Receipt, _Mapping]]] = ..., ready: bool = ..., source: _Optional[str] = ..., held_warning: _Optional[int] = ...) -> None: ...
+    checksums: bool
+    def __init__(self, member: _Optional[int] = ..., session: _Optional[int] = ..., term: _Optional[_Union[Term, _Mapping]] = ..., timeline: _Optional[_Union[Timeline, _Mapping]] = ..., next_rollout: _Optional[int] = ..., announced_version: _Optional[int] = ..., group_size: _Optional[int] = ..., batch_groups: _Optional[int] = ..., ownership: _Optional[str] = ..., table: _Optional[_Union[Endpoint, _Mapping]] = ..., table_segment: _Optional[_Union[SegmentId, _Mapping]] = ..., void: _Optional[_Iterable[_Union[Receipt, _Mapping]]] = ..., ready: bool = ..., source: _Optional[str] = ..., held_warning: _Optional[int] = ..., checksums: bool = ...) -> None: ...
 
 class Leave(_message.Message):
     __slots__ = []
@@ -814,14 +820,16 @@ class SampleCount(_message.Message):
     def __init__(self, receipt: _Optional[_Union[Receipt, _Mapping]] = ..., samples: _Optional[int] = ...) -> None: ...
 
 class Report(_message.Message):
-    __slots__ = ["outcomes", "successes", "columns"]
+    __slots__ = ["outcomes", "successes", "columns", "checksums"]
     OUTCOMES_FIELD_NUMBER: _ClassVar[int]
     SUCCESSES_FIELD_NUMBER: _ClassVar[int]
     COLUMNS_FIELD_NUMBER: _ClassVar[int]
+    CHECKSUMS_FIELD_NUMBER: _ClassVar[int]
     outcomes: _containers.RepeatedCompositeFieldContainer[Outcome]
     successes: _containers.RepeatedCompositeFieldContainer[Successes]
     columns: bool
-    def __init__(self, outcomes: _Optional[_Iterable[_Union[Outcome, _Mapping]]] = ..., successes: _Optional[_Iterable[_Union[Successes, _Mapping]]] = ..., columns: bool = ...) -> None: ...
+    checksums: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, outcomes: _Optional[_Iterable[_Union[Outcome, _Mapping]]] = ..., successes: _Optional[_Iterable[_Union[Successes, _Mapping]]] = ..., columns: bool = ..., checksums: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class Successes(_message.Message):
     __slots__ = ["receipts", "segments", "first_rows", "rows", "prints"]

@@ -192,6 +192,10 @@ class Policy:
             oldest execution; further warnings come ever slower. None: no warning.
         held_warning: Seconds that a rank's process may have a segment mapped, by a batch or by any view of it, before it counts as
             held: `run.stats().held_by` names who holds it, and a warning does so once until nothing is held. None: nothing is.
+        checksums: Whether each segment carries a CRC-32 of the engine's columns also on its own host: compared before the group
+            counts as finished, and again before a rank reads it. A segment is sealed from its writing on, so this finds columns that are
+            changed while they are written, and broken memory. Measured: half a second for each GB in the engine, off the event loop,
+            a fifth in each sidecar that reads. Between hosts there is always a checksum of the transport.
 
     Raises:
         ConfigError: A word or number that cannot work; names the argument, its value, and what can.
@@ -219,6 +223,7 @@ class Policy:
     join_timeout: float | None = 600.0
     stall_warning: float | None = 30.0
     held_warning: float | None = 600.0
+    checksums: bool = False
 
     def __post_init__(self) -> None:
         choice("policy.submission", self.submission, ("sample", "group"))
@@ -232,10 +237,9 @@ class Policy:
             object.__setattr__(self, "max_staleness", count("policy.max_staleness", self.max_staleness, 0))
         if self.window is not None:
             object.__setattr__(self, "window", count("policy.window", self.window, 1))
-        if not isinstance(self.pace, bool):
-            raise ConfigError(
-                f"outrider: policy.pace={self.pace!r} is a {type(self.pace).__name__}; give True or False"
-            )
+        for name in ("pace", "checksums"):
+            if not isinstance(value := getattr(self, name), bool):
+                raise ConfigError(f"outrider: policy.{name}={value!r} is a {type(value).__name__}; give True or False")
         per_update = count("policy.batches_per_update", self.batches_per_update, 1, (1 << 31) - 1)
         object.__setattr__(self, "batches_per_update", per_update)
         object.__setattr__(self, "max_attempts", count("policy.max_attempts", self.max_attempts, 1, (1 << 32) - 1))
@@ -302,6 +306,7 @@ def to_wire(
         max_failed=policy.max_failed,
         rewind=policy.rewind,
         stages=[stage_name(declared(f"stages[{at}]", adds)) for at, adds in enumerate(stages)],
+        checksums=policy.checksums,
         ownership=choice("ownership", ownership, ("leases", "none")),
         join_window_ms=round(policy.join_window * 1000),
         times=wire.Times(

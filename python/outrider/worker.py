@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from outrider import _credit
 from outrider import _wire_pb2 as wire
-from outrider._memory import nbytes, write_stream
-from outrider._report import Report
+from outrider._memory import nbytes
+from outrider._report import Report, write
 from outrider._row import from_bytes
 from outrider._runner import Runner, Stream
 from outrider._segment import Segment
@@ -133,7 +133,7 @@ class Worker(Runner[Work]):
                 with contextlib.suppress(Stale):  # The answer to the report says of which.
                     yield Wait(asked)
         report = Report()
-        report.succeeded(works, ends, write_stream(batch.schema, [batch], "segment"))
+        report.succeeded(works, ends, *write(self._member, [batch]))
         for work in works:
             work.begin_end()
         errors = yield Wait(report.send(self._member))
