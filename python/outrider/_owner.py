@@ -117,7 +117,16 @@ def start_actor(
         raise StartError(
             "outrider: start() puts the owner into a Ray actor, and Ray is not initialised here; call ray.init() first, or own the run in this process: outrider.own"
         )
-    options = {"name": _actor(name), "num_cpus": 0, "max_restarts": -1, "max_task_retries": -1, "max_concurrency": 4}
+    options = {
+        "name": _actor(name),
+        "num_cpus": 0,
+        "memory": 1,  # byte: Ray places whoever asks for nothing at random, against any wish
+        "max_restarts": -1,
+        "max_task_retries": -1,
+        "max_concurrency": 4,
+        # The actor ends with this process in any case, so beside it is where the loss of no other node ends a life of the owner.
+        "scheduling_strategy": _ray.this_node(),
+    }
     kept = ray.put(source)
     try:
         # Inside a list the reference stays one, and the actor's every life gets the object itself.

@@ -117,6 +117,15 @@ def node_ip() -> str:
     return "127.0.0.1" if ray is None else str(ray.util.get_node_ip_address())
 
 
+def this_node() -> Any:
+    """Places an actor on this node, or elsewhere when this one is lost."""
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    context = _context()
+    assert context is not None
+    return NodeAffinitySchedulingStrategy(context.get_node_id(), soft=True)
+
+
 def namespace() -> str:
     """The Ray namespace that names of runs are unique in."""
     context = _context()

@@ -96,7 +96,7 @@ def start(
 ) -> Run:
     """Starts a run whose owner lives in a Ray actor of its own, `outrider:<name>`, which Ray restarts when it dies.
 
-    The actor takes no CPU from the job and ends with `Run.close`, or with the job.
+    The actor takes no CPU from the job, is on this process's node, and ends with `Run.close`, with this process, or with the job.
 
     Args:
         name: Unique among the runs of this Ray namespace.

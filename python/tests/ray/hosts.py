@@ -1,11 +1,17 @@
-"""Several hosts on this machine: each has processes and a network of its own, and an address on one bridge. Needs root and iproute2."""
+"""Several hosts on this machine: each has processes and a network of its own, and an address on one bridge. Needs root and iproute2.
+
+All of it lives in namespaces that end with this process, however it ends: nothing is ever left on the machine.
+"""
 
 import os
-import secrets
 import shutil
 import subprocess
 import sys
 
+SWITCH = 0
+"""The host that is only a network: the bridge is there, so that no name or address meets another test's."""
+ENDS_WITH_US = ["setpriv", "--pdeathsig", "KILL"]
+NEW = [*ENDS_WITH_US, "unshare", "--net", "--pid", "--mount", "--fork", "--mount-proc", "--kill-child"]
 RAY = [sys.executable, "-c", "from ray.scripts.scripts import main; main()"]
 
 
@@ -13,7 +19,7 @@ def denied():
     """Why there can be no hosts here; None when there can."""
     if os.geteuid() != 0:
         return "hosts are network namespaces, and making them needs root"
-    for tool in ("ip", "unshare", "nsenter"):
+    for tool in ("ip", "setpriv", "unshare", "nsenter"):
         if shutil.which(tool) is None:
             return f"hosts are network namespaces, and making them needs the command {tool}"
     done = subprocess.run(["unshare", "--net", "--pid", "--fork", "true"], capture_output=True, text=True, check=False)
@@ -31,16 +37,20 @@ class Hosts:
 
     def __init__(self, count, directory, environment):
         self.count, self.directory, self.environment = count, directory, environment
-        number = secrets.randbelow(100 * 250)
-        self.bridge, self.links, self.net = f"orb{number}", f"orv{number}", f"10.{100 + number // 250}.{number % 250}"
         self.inits = {}  # host -> its process 1, as unshare's child
 
     def __enter__(self):
         try:
-            self._ip("link", "add", self.bridge, "type", "bridge")
-            self._ip("link", "set", self.bridge, "up")
+            self._boot(SWITCH)
+            self._ip(SWITCH, "link add bridge type bridge")
+            self._ip(SWITCH, "link set bridge up")
             for host in range(1, self.count + 1):
-                self._add(host)
+                self._boot(host)
+                self._ip(SWITCH, f"link add port{host} type veth peer name eth0 netns {self._first(host)}")
+                self._ip(SWITCH, f"link set port{host} master bridge up")
+                self._ip(host, "link set lo up")
+                self._ip(host, f"addr add {self.address(host)}/24 dev eth0")
+                self._ip(host, "link set eth0 up")
         except BaseException:
             self.__exit__()
             raise
@@ -49,10 +59,9 @@ class Hosts:
     def __exit__(self, *_):
         for host in list(self.inits):
             self.kill(host)
-        subprocess.run(["ip", "link", "del", self.bridge], capture_output=True, check=False)
 
     def address(self, host):
-        return f"{self.net}.{host}"
+        return f"10.77.0.{host}"
 
     def start_ray(self, host):
         """Starts Ray there, the first host as its head; the resource `hostN` is on host N alone."""
@@ -91,33 +100,10 @@ class Hosts:
         init.kill()
         init.wait()
 
-    def _add(self, host):
-        self.inits[host] = init = subprocess.Popen(
-            [
-                "unshare",
-                "--net",
-                "--pid",
-                "--mount",
-                "--fork",
-                "--mount-proc",
-                "--kill-child",
-                "sh",
-                "-c",
-                "echo up; exec sleep infinity",
-            ],
-            stdout=subprocess.PIPE,
-            text=True,
-        )
+    def _boot(self, host):
+        command = [*NEW, "sh", "-c", "echo up; exec sleep infinity"]
+        self.inits[host] = init = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert init.stdout.readline() == "up\n"
-        first, link = str(self._first(host)), f"{self.links}.{host}"
-        self._ip("link", "add", link, "type", "veth", "peer", "name", "eth0", "netns", first)
-        self._ip("link", "set", link, "master", self.bridge, "up")
-        for command in (
-            ["link", "set", "lo", "up"],
-            ["addr", "add", f"{self.address(host)}/24", "dev", "eth0"],
-            ["link", "set", "eth0", "up"],
-        ):
-            subprocess.run(["nsenter", "-t", first, "--net", "ip", *command], check=True)
 
     def _first(self, host):
         """Pid, seen from here, of the host's process 1."""
@@ -125,5 +111,6 @@ class Hosts:
         with open(f"/proc/{pid}/task/{pid}/children") as children:
             return int(children.read().split()[0])
 
-    def _ip(self, *words):
-        subprocess.run(["ip", *words], check=True, capture_output=True)
+    def _ip(self, host, words):
+        inside = ["nsenter", "-t", str(self._first(host)), "--net", "ip", *words.split()]
+        subprocess.run(inside, check=True, capture_output=True)
