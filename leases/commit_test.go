@@ -129,3 +129,17 @@ func TestARewindVoidsReceiptsAndUndoesWhatCameAfter(t *testing.T) {
 	require.Equal(t, int64(2), r.ReserveNext().ID())
 	require.Equal(t, running.Timeline.Number+1, r.Timeline().Number)
 }
+
+func TestS6_03_ARankThatIsNotRequiredCannotAdmit(t *testing.T) {
+	t.Parallel()
+	r := newRun(t, Params{Source: Source{Len: 10}, GroupSize: 2})
+	lease := r.OpenLease(0, trainer, r.complete(1), false)
+	pub := r.publish(lease)
+	for _, rank := range []Rank{{"actor", 1}, {"actor", -1}, {"critic", 0}} {
+		err := r.Admit(AdmitRequest{Admission: lease.Admission, Digest: pub.Digest, Role: rank.Role, Rank: rank.Rank, Session: trainer})
+		require.ErrorIs(t, err, ErrRefused)
+		require.ErrorContains(t, err, "is not required by the publication")
+	}
+	require.Empty(t, lease.Admitted())
+	r.ok()
+}

@@ -126,3 +126,26 @@ func TestS1_19_TheCursorStaysBehindWhatIsOwed(t *testing.T) {
 	r.Take([]Given{givenOf(5, 2)}, []byte("at 3"))
 	require.Equal(t, "at 3", string(r.PullCursor()))
 }
+
+// A sample is of one group: the second group of an answer that has it is failed data, and says whose it is.
+func TestS1_19_ASampleIsOfOneGroup(t *testing.T) {
+	t.Parallel()
+	r := newRun(t, pullParams)
+	second := givenOf(2, 1)
+	second.Parents[1] = 0
+	r.Take([]Given{givenOf(1, 0), second}, []byte("at 2"))
+	require.Empty(t, r.Wrong(r.ReserveNext()))
+	require.Contains(t, r.Wrong(r.ReserveNext()), "group 1 of the source has sample 0 of group 0")
+}
+
+// The source's process keeps what it gave for as long as that may go back, and no longer.
+func TestS1_20_GivingsAreLetGoWithTheirSettledGroups(t *testing.T) {
+	t.Parallel()
+	r := givenRun(t)
+	require.Empty(t, r.LetGoKeys())
+	_, err := r.State(0)
+	require.NoError(t, err)
+	require.NoError(t, r.Saved(0))
+	require.Equal(t, []uint64{1, 2}, r.LetGoKeys(), "the groups 10 and 11 have settled, 12 and 13 have not")
+	require.Empty(t, r.LetGoKeys())
+}
