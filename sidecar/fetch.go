@@ -73,11 +73,22 @@ func serveNeighbour(conn *bridge.Conn, answer answerer) {
 
 // fetchEither gets segments from their holder, or else from their keeper, if there is one.
 func (p *Process) fetchEither(access bridge.Access, holder, keeper *wire.Endpoint, ids []*wire.SegmentId, rollout int64) ([]int, error) {
-	if holder == nil {
+	switch {
+	case holder == nil:
 		return p.fetch(access, keeper, ids, rollout)
+	case keeper == nil:
+		return p.fetch(access, holder, ids, rollout)
+	}
+	for _, from := range []*wire.Endpoint{holder, keeper} {
+		// That somebody of this host has ended shows at once, over the network only after several tries.
+		if from.GetHost() == p.host {
+			if fds, err := p.fetchNear(access.Token, from, ids); err == nil {
+				return fds, nil
+			}
+		}
 	}
 	fds, err := p.fetch(access, holder, ids, rollout)
-	if err != nil && keeper != nil {
+	if err != nil {
 		if fds, err := p.fetch(access, keeper, ids, rollout); err == nil {
 			return fds, nil
 		}

@@ -137,7 +137,7 @@ def test_S1_22_two_workers_that_make_something_else_of_one_index_do_not_both_cou
     # Two epochs of one row, made twice, differently: the later one is refused, twice.
     source = outrider.keyed(1, Called(make), digest="v1", epochs=2)
     run = own(source, batch_groups=1, policy=outrider.Policy(max_failed=1.0, max_attempts=2))
-    with serving(run), outrider.Trainer(run) as trainer:
+    with outrider.Trainer(run) as trainer, serving(run):  # who comes when it is over already is told so
         trainer.next(0)
         with pytest.raises(outrider.SourceError, match=r"row 0 was made with content .* before"):
             trainer.next(1)
