@@ -11,17 +11,26 @@ import numpy as np
 import ray
 
 import outrider
-from bench.rows import PROMPT, RESPONSE, array_samples, columns, list_samples, record_batch
+from bench.rows import PROMPT, RESPONSE, Columns, array_samples, columns, list_samples, record_batch
 
 GROUP_SIZE = 8
 KINDS = ("packed", "arrays", "lists")
+EACH = 4 * (PROMPT + RESPONSE) + 5 * RESPONSE + 33
+"""Bytes of a sample's columns."""
 TOUCHED = ("tokens", "logprobs", "loss_mask", "response_length", "reward")
+
+
+def columns_of(megabytes: float, samples: int | None) -> Columns:
+    """That many megabytes of columns: as samples of PROMPT and RESPONSE tokens, or as a given number of samples of whatever length."""
+    if samples is None:
+        return columns(samples_of(megabytes), PROMPT, RESPONSE)
+    longer = megabytes / (samples * EACH / 1e6)
+    return columns(samples, round(PROMPT * longer), round(RESPONSE * longer))
 
 
 def samples_of(megabytes: float) -> int:
     """How many samples make that many megabytes (10^6) of columns."""
-    each = 4 * (PROMPT + RESPONSE) + 5 * RESPONSE + 33
-    return max(1, round(megabytes * 1e6 / each / GROUP_SIZE)) * GROUP_SIZE
+    return max(1, round(megabytes * 1e6 / EACH / GROUP_SIZE)) * GROUP_SIZE
 
 
 def _touch(batch: outrider.Batch) -> None:
@@ -57,9 +66,9 @@ class Engine:
         self._works = iter(self._worker.groups())
         self._data: Any = None
 
-    def prepare(self, kind: str, megabytes: float) -> None:
+    def prepare(self, kind: str, megabytes: float, samples: int | None = None) -> None:
         """Makes the data in the form that this engine is said to have it in; not part of what is measured."""
-        cols = columns(samples_of(megabytes), PROMPT, RESPONSE)
+        cols = columns_of(megabytes, samples)
         self._data = {
             "outrider": lambda: cols,
             "packed": lambda: cols,
@@ -148,9 +157,9 @@ class Handover:
         self._engine = Engine.remote(self._run)
         self._trainer = Trainer.remote(self._run)
 
-    def outrider(self, megabytes: float, times: int) -> tuple[list[float], list[float]]:
+    def outrider(self, megabytes: float, times: int, samples: int | None = None) -> tuple[list[float], list[float]]:
         """Milliseconds: columns in the engine to first values of a committed batch in the trainer; sealed to first values."""
-        ray.get(self._engine.prepare.remote("outrider", megabytes))
+        ray.get(self._engine.prepare.remote("outrider", megabytes, samples))
         whole, sealed = [], []
         for _ in range(times):
             reading = self._trainer.next.remote()
