@@ -112,9 +112,11 @@ class Trainer:
 
     def next(self) -> int:
         """One batch through Outrider, committed. Monotonic ns when the first value of each column was read."""
-        _touch(self._trainer.next(self._rollout))
+        batch = self._trainer.next(self._rollout)
+        _touch(batch)
+        first = time.monotonic_ns()  # while it is held: whoever lets go of memory last frees it, page by page
         self._rollout += 1
-        return time.monotonic_ns()
+        return first
 
     def steps(self) -> dict[str, int]:
         """One batch by the single calls that `next` is made of. Monotonic ns when each was over."""
