@@ -3,10 +3,12 @@ package bridge
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net"
 	"os"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -56,10 +58,17 @@ func ListenAs(name string) (*Listener, error) {
 // Name is what Dial takes; it travels in wire.Endpoint.
 func (l *Listener) Name() string { return l.name }
 
-// Accept waits for a peer of the same user; others are turned away without an answer.
+// acceptAgain is how long a process without free descriptors waits before it looks for one again; net/http begins at 5 ms and ends at 1 s.
+const acceptAgain = 100 * time.Millisecond
+
+// Accept waits for a peer of the same user; others are turned away without an answer, and wait while this process is out of descriptors.
 func (l *Listener) Accept() (*Conn, error) {
 	for {
 		socket, err := l.inner.AcceptUnix()
+		if errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) {
+			time.Sleep(acceptAgain)
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}

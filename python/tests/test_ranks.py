@@ -1,8 +1,10 @@
 """Several trainer ranks and roles, each rank a process with a sidecar of its own."""
 
 import contextlib
+import itertools
 import multiprocessing
 import pickle
+import resource
 from pathlib import Path
 
 import pytest
@@ -40,6 +42,29 @@ def generate(run):
     with outrider.Worker(run, slots=8) as worker:
         for work in worker.groups():
             work.complete([sample(work.prompt(slot)) for slot in range(worker.group_size)])
+
+
+def generate_when_told(run, pipe):
+    """An engine's process: has joined when it says so, completes whatever it gets from when it is told."""
+    with outrider.Worker(run, slots=8) as worker:
+        works = worker.groups()
+        first = next(works)
+        pipe.send("ready")
+        pipe.recv()
+        for work in itertools.chain([first], works):
+            work.complete([sample(work.prompt(slot)) for slot in range(worker.group_size)])
+
+
+@contextlib.contextmanager
+def no_more_descriptors(member):
+    """The sidecar of a member can open nothing while the block runs."""
+    pid = member._member.attachment.sidecar.pid
+    before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (1, before[1]))
+    try:
+        yield
+    finally:
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
 
 
 class Rank:
@@ -216,22 +241,32 @@ def test_S6_09_a_publication_that_is_not_what_was_published_is_refused(own):
 
 def test_S5_14_data_lost_before_every_rank_admitted_revokes_the_lease(own):
     run = own(count=4)
-    process = SPAWN.Process(target=generate, args=(run,))
+    here, there = SPAWN.Pipe()
+    process = SPAWN.Process(target=generate_when_told, args=(run, there))
     process.start()
     with outrider.Trainer(run) as trainer:
-        lease = run.take(0)
-        publication = lease.publish()
-        process.kill()
-        process.join()
-        while run.stats().workers:
-            pass
+        here.recv()
+        assert run.stats().workers  # This process has joined.
+        with no_more_descriptors(trainer):  # Nothing can be kept here for the worker.
+            here.send("go")
+            lease = run.take(0)
+            publication = lease.publish()
+            process.kill()
+            process.join()
+            while run.stats().workers:
+                pass
         with pytest.raises(outrider.Refused, match="take the rollout again"):
             trainer.admit(publication)
         lost = r"data of group 0 was lost with worker .* on host .*; take the rollout again"
         with pytest.raises(outrider.Refused, match=lost):
             lease.commit()
-        with engine(run):
-            assert [(g.group, g.attempt) for g in run.take(0).groups] == [(0, 2), (1, 2)]
+        process = SPAWN.Process(target=generate, args=(run,))
+        process.start()
+        assert [(g.group, g.attempt) for g in run.take(0).groups] == [(0, 2), (1, 2)]
+        while not run.stats().kept:
+            pass  # A sidecar that was out of descriptors is reached again.
+        process.kill()
+        process.join()
 
 
 async def test_L_11_several_ranks_awaited(own):
