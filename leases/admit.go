@@ -144,6 +144,12 @@ func (lease *Lease) AdmittedBy(r Rank) (Session, bool) {
 	return a.by, ok
 }
 
+// Holds reports whether a session has admitted all of these shards for a rank.
+func (lease *Lease) Holds(r Rank, by Session, shards []int) bool {
+	a, ok := lease.admitted[r]
+	return ok && a.by == by && !slices.ContainsFunc(shards, func(shard int) bool { return !slices.Contains(a.shards, shard) })
+}
+
 // Admitted returns the sessions that have admitted, by role and rank as required.
 func (lease *Lease) Admitted() []Session {
 	if lease.pub == nil {

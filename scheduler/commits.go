@@ -125,6 +125,7 @@ func (s *Scheduler) finishCommit(r *replication) {
 		s.unhold(g)
 	}
 	s.ledger.FinishCommit(lease)
+	s.outliveCommit(lease)
 	var behind []*member
 	for _, m := range s.cohort.members() {
 		switch by, required := lease.AdmittedBy(m.rank()); {

@@ -126,6 +126,7 @@ func (s *Scheduler) rollback(lease *leases.Lease, reason string, cause error) {
 	to := append([]leases.Session{lease.Holder}, lease.Admitted()...)
 	s.dropRefill(lease, reason)
 	s.ledger.Rollback(lease, reason, cause)
+	delete(s.additions, lease.Admission)
 	s.log(Info, "rolled back", "rollout", lease.Rollout, "admission", lease.Admission, "reason", reason)
 	s.emit(Revoked{Sessions: to, Admission: lease.Admission, Rollout: lease.Rollout, Err: cause})
 }

@@ -273,6 +273,7 @@ func (s *Scheduler) leave(m *member, reason string) {
 	}
 	s.chooseKeepers(m.host)
 	s.loseStage(m)
+	s.dropAdded(m.session)
 	if m.trainer != nil {
 		s.cohort.remove(m)
 	}

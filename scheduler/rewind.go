@@ -37,6 +37,7 @@ func (s *Scheduler) rewind(r int64, tickets []Ticket, then func(RewindReport)) e
 	for _, lease := range s.ledger.OpenLeases() {
 		s.rollback(lease, fmt.Sprintf("the run rewound to rollout %d", r), nil)
 	}
+	s.trained, s.additions = nil, map[uint64]*addition{}
 	carried := s.carries(r)
 	s.outdate(r)
 	for _, g := range s.ledger.Groups() {

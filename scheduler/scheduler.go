@@ -44,7 +44,10 @@ type Scheduler struct {
 	buffer  buffer
 	window  window // of the order Windowed alone
 	stages  stages
-	arrival uint64 // counts terminal successes
+	trained *leases.Lease // the last that was committed since the last rewind
+	// additions are what ranks added to the rows of leases, by admission.
+	additions map[uint64]*addition
+	arrival   uint64 // counts terminal successes
 
 	takes       []*take
 	highest     int64            // rollout that was committed before the run went back, -1 when it never did
@@ -81,7 +84,7 @@ func New(cfg Config) (*Scheduler, error) {
 	}
 	s := &Scheduler{
 		cfg: cfg, term: leases.Term{Session: cfg.Owner}, members: map[leases.Session]*member{}, hosts: map[string]*host{}, pools: map[string]*pool{},
-		running: runningSet{list: list[running]{links: byStart}, byID: map[executionID]*running{}}, deadlines: list[running]{links: byClock}, graces: list[running]{links: byClock}, orphans: list[running]{links: byClock}, waiting: list[leases.Group]{links: byArrival}, carried: map[uint64][]leases.Timeline{}, finals: map[int64]*final{}, highest: -1, lastChance: map[int64]struct{}{}, cohort: cohort{generation: noGeneration}, buffer: newBuffer(), stages: newStages(cfg.Stages),
+		running: runningSet{list: list[running]{links: byStart}, byID: map[executionID]*running{}}, deadlines: list[running]{links: byClock}, graces: list[running]{links: byClock}, orphans: list[running]{links: byClock}, waiting: list[leases.Group]{links: byArrival}, carried: map[uint64][]leases.Timeline{}, finals: map[int64]*final{}, highest: -1, lastChance: map[int64]struct{}{}, cohort: cohort{generation: noGeneration}, buffer: newBuffer(), stages: newStages(cfg.Stages), additions: map[uint64]*addition{},
 	}
 	s.relimit()
 	if cfg.Recover {

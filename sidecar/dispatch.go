@@ -14,6 +14,9 @@ func (p *Process) prepare(frame *wire.Frame, fds []int) {
 	case *wire.Frame_Report:
 		made := sealReport(fds, frame.GetReport())
 		p.loop.post(func() { p.withMember(frame, func(m *member) { m.report(frame, made) }) })
+	case *wire.Frame_AddColumns:
+		segment, err := sealOne(fds)
+		p.loop.post(func() { p.withMember(frame, func(m *member) { m.addColumns(frame, segment, err) }) })
 	case *wire.Frame_Own:
 		table, err := sealTable(fds)
 		p.loop.post(func() {
@@ -70,6 +73,8 @@ func (p *Process) dispatch(frame *wire.Frame) {
 		})
 	case *wire.Frame_Admit:
 		p.withMember(frame, func(m *member) { m.admit(frame, body.Admit) })
+	case *wire.Frame_GetColumn:
+		p.withMember(frame, func(m *member) { m.getColumn(frame) })
 	case *wire.Frame_Restored:
 		p.withMember(frame, func(m *member) { m.restored(frame) })
 	case *wire.Frame_Next:

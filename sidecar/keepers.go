@@ -23,10 +23,7 @@ func (o *owner) keepBy(e scheduler.KeepBy) {
 // kept takes a keeper's word.
 func (o *owner) kept(a *attached, word *wire.Kept, reply reply) {
 	o.carryOutAll() // what is to be released has no handle any more
-	if endpoint := a.join.GetEndpoint(); word.GetAddress() != endpoint.GetAddress() {
-		a.join.Endpoint = proto.CloneOf(endpoint) // which others may be sending
-		a.join.Endpoint.Address = word.GetAddress()
-	}
+	o.reachable(a, word.GetAddress())
 	handles := make(map[executionKey]leases.Handle, len(word.GetHeld()))
 	all := make([]scheduler.Held, 0, len(word.GetHeld()))
 	for _, held := range word.GetHeld() {
@@ -57,6 +54,14 @@ func (o *owner) kept(a *attached, word *wire.Kept, reply reply) {
 		}
 		reply(&wire.Frame{Body: &wire.Frame_Unkept{Unkept: unkept}}, err)
 	}), a.session, all)
+}
+
+// reachable takes note of where other hosts read what a member has.
+func (o *owner) reachable(a *attached, address string) {
+	if endpoint := a.join.GetEndpoint(); address != endpoint.GetAddress() {
+		a.join.Endpoint = proto.CloneOf(endpoint) // which others may be sending
+		a.join.Endpoint.Address = address
+	}
 }
 
 // forget drops what is known of a group's data.

@@ -408,6 +408,7 @@ func (m *member) fromOwner(l *link, frame *wire.Frame) {
 		m.p.shim.put(&wire.Frame{Member: m.id, Body: &wire.Frame_SetBase{SetBase: m.trainer.whole()}})
 	case *wire.Frame_Committed:
 		m.trainer.committed(body.Committed.GetRollout())
+		m.dropAdded(body.Committed.GetRollout())
 		go m.p.shares.committed(body.Committed.GetRollout())
 	case *wire.Frame_NewTerm:
 		if termLess(m.term, body.NewTerm.GetTerm()) {
@@ -416,6 +417,7 @@ func (m *member) fromOwner(l *link, frame *wire.Frame) {
 	case *wire.Frame_NewTimeline:
 		if m.trainer != nil {
 			m.trainer.rewound(body.NewTimeline.GetLastRollout())
+			m.dropAdded(forever)
 		}
 	case *wire.Frame_End:
 		m.p.log.Info("run ended", "run", m.join.GetRun().GetName(), "error", body.End.GetError().GetMessage())

@@ -18,6 +18,8 @@ type rankLog struct {
 	copied    bool          // base and log are the shim's copy of a lost sidecar's; the owner has given none since
 	stateAt   int64         // last rollout that the parameters contain or will contain: its commit was answered
 	unsaid    bool          // the run went back below that and the process has not said so, or the other way round
+	added     []addedColumns
+	segments  uint64 // number of the last segment of added columns
 }
 
 // newRankLog takes over what the shim has brought.

@@ -76,6 +76,11 @@ func (o *owner) event(a *attached, frame *wire.Frame) {
 		reply(o.publish(body.Publish))
 	case *wire.Frame_Admit:
 		reply(nil, o.admit(a, body.Admit))
+	case *wire.Frame_AddColumns:
+		o.reachable(a, body.AddColumns.GetAddress())
+		reply(nil, s.AddColumns(addRequest(a, body.AddColumns)))
+	case *wire.Frame_GetColumn:
+		reply(o.added(a, body.GetColumn))
 	case *wire.Frame_Restored:
 		unsaid, err := s.Restored(a.session, body.Restored.GetRollout())
 		reply(&wire.Frame{Body: &wire.Frame_Restored{Restored: &wire.Restored{Rollout: body.Restored.GetRollout(), Unsaid: unsaid}}}, err)

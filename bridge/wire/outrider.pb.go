@@ -93,6 +93,8 @@ type Frame struct {
 	//	*Frame_Settled
 	//	*Frame_DiscardGroups
 	//	*Frame_Next
+	//	*Frame_AddColumns
+	//	*Frame_GetColumn
 	//	*Frame_Push
 	//	*Frame_Pushed
 	//	*Frame_EndStream
@@ -673,6 +675,24 @@ func (x *Frame) GetNext() *Next {
 	return nil
 }
 
+func (x *Frame) GetAddColumns() *AddColumns {
+	if x != nil {
+		if x, ok := x.Body.(*Frame_AddColumns); ok {
+			return x.AddColumns
+		}
+	}
+	return nil
+}
+
+func (x *Frame) GetGetColumn() *GetColumn {
+	if x != nil {
+		if x, ok := x.Body.(*Frame_GetColumn); ok {
+			return x.GetColumn
+		}
+	}
+	return nil
+}
+
 func (x *Frame) GetPush() *Push {
 	if x != nil {
 		if x, ok := x.Body.(*Frame_Push); ok {
@@ -1190,6 +1210,14 @@ type Frame_Next struct {
 	Next *Next `protobuf:"bytes,72,opt,name=next,proto3,oneof"`
 }
 
+type Frame_AddColumns struct {
+	AddColumns *AddColumns `protobuf:"bytes,253,opt,name=add_columns,json=addColumns,proto3,oneof"`
+}
+
+type Frame_GetColumn struct {
+	GetColumn *GetColumn `protobuf:"bytes,254,opt,name=get_column,json=getColumn,proto3,oneof"`
+}
+
 type Frame_Push struct {
 	// streams
 	Push *Push `protobuf:"bytes,140,opt,name=push,proto3,oneof"`
@@ -1432,6 +1460,10 @@ func (*Frame_Settled) isFrame_Body() {}
 func (*Frame_DiscardGroups) isFrame_Body() {}
 
 func (*Frame_Next) isFrame_Body() {}
+
+func (*Frame_AddColumns) isFrame_Body() {}
+
+func (*Frame_GetColumn) isFrame_Body() {}
 
 func (*Frame_Push) isFrame_Body() {}
 
@@ -4679,6 +4711,162 @@ func (x *Grant) GetPushed() [][]byte {
 	return nil
 }
 
+// A rank has columns for the rows of shards that it admitted, in that order. On the local hop fd 0 is their segment.
+type AddColumns struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Admission uint64                 `protobuf:"varint,250,opt,name=admission,proto3" json:"admission,omitempty"`
+	Rollout   int64                  `protobuf:"varint,251,opt,name=rollout,proto3" json:"rollout,omitempty"`
+	Shards    []uint32               `protobuf:"varint,252,rep,packed,name=shards,proto3" json:"shards,omitempty"`
+	Names     []string               `protobuf:"bytes,253,rep,name=names,proto3" json:"names,omitempty"`
+	// From the sidecar: where they are, how many rows they have, and where other hosts read this session's segments.
+	Segment       uint64 `protobuf:"varint,254,opt,name=segment,proto3" json:"segment,omitempty"`
+	Rows          int64  `protobuf:"varint,255,opt,name=rows,proto3" json:"rows,omitempty"`
+	Address       string `protobuf:"bytes,256,opt,name=address,proto3" json:"address,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AddColumns) Reset() {
+	*x = AddColumns{}
+	mi := &file_outrider_proto_msgTypes[46]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AddColumns) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AddColumns) ProtoMessage() {}
+
+func (x *AddColumns) ProtoReflect() protoreflect.Message {
+	mi := &file_outrider_proto_msgTypes[46]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AddColumns.ProtoReflect.Descriptor instead.
+func (*AddColumns) Descriptor() ([]byte, []int) {
+	return file_outrider_proto_rawDescGZIP(), []int{46}
+}
+
+func (x *AddColumns) GetAdmission() uint64 {
+	if x != nil {
+		return x.Admission
+	}
+	return 0
+}
+
+func (x *AddColumns) GetRollout() int64 {
+	if x != nil {
+		return x.Rollout
+	}
+	return 0
+}
+
+func (x *AddColumns) GetShards() []uint32 {
+	if x != nil {
+		return x.Shards
+	}
+	return nil
+}
+
+func (x *AddColumns) GetNames() []string {
+	if x != nil {
+		return x.Names
+	}
+	return nil
+}
+
+func (x *AddColumns) GetSegment() uint64 {
+	if x != nil {
+		return x.Segment
+	}
+	return 0
+}
+
+func (x *AddColumns) GetRows() int64 {
+	if x != nil {
+		return x.Rows
+	}
+	return 0
+}
+
+func (x *AddColumns) GetAddress() string {
+	if x != nil {
+		return x.Address
+	}
+	return ""
+}
+
+// Asks for a column that ranks added to the rows of shards. Answered by a Publication of one shard that has the column, on the local
+// hop by Admitted.
+type GetColumn struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Admission     uint64                 `protobuf:"varint,250,opt,name=admission,proto3" json:"admission,omitempty"`
+	Shards        []uint32               `protobuf:"varint,251,rep,packed,name=shards,proto3" json:"shards,omitempty"`
+	Name          string                 `protobuf:"bytes,252,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetColumn) Reset() {
+	*x = GetColumn{}
+	mi := &file_outrider_proto_msgTypes[47]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetColumn) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetColumn) ProtoMessage() {}
+
+func (x *GetColumn) ProtoReflect() protoreflect.Message {
+	mi := &file_outrider_proto_msgTypes[47]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetColumn.ProtoReflect.Descriptor instead.
+func (*GetColumn) Descriptor() ([]byte, []int) {
+	return file_outrider_proto_rawDescGZIP(), []int{47}
+}
+
+func (x *GetColumn) GetAdmission() uint64 {
+	if x != nil {
+		return x.Admission
+	}
+	return 0
+}
+
+func (x *GetColumn) GetShards() []uint32 {
+	if x != nil {
+		return x.Shards
+	}
+	return nil
+}
+
+func (x *GetColumn) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
 // A finished group for a member of a stage, which ends that by a Report. On the local hop with descriptors of `segments`.
 type StageGrant struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -4692,7 +4880,7 @@ type StageGrant struct {
 
 func (x *StageGrant) Reset() {
 	*x = StageGrant{}
-	mi := &file_outrider_proto_msgTypes[46]
+	mi := &file_outrider_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4704,7 +4892,7 @@ func (x *StageGrant) String() string {
 func (*StageGrant) ProtoMessage() {}
 
 func (x *StageGrant) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[46]
+	mi := &file_outrider_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4717,7 +4905,7 @@ func (x *StageGrant) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StageGrant.ProtoReflect.Descriptor instead.
 func (*StageGrant) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{46}
+	return file_outrider_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *StageGrant) GetReceipt() *Receipt {
@@ -4758,7 +4946,7 @@ type Carried struct {
 
 func (x *Carried) Reset() {
 	*x = Carried{}
-	mi := &file_outrider_proto_msgTypes[47]
+	mi := &file_outrider_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4770,7 +4958,7 @@ func (x *Carried) String() string {
 func (*Carried) ProtoMessage() {}
 
 func (x *Carried) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[47]
+	mi := &file_outrider_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4783,7 +4971,7 @@ func (x *Carried) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Carried.ProtoReflect.Descriptor instead.
 func (*Carried) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{47}
+	return file_outrider_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Carried) GetReceipts() *Receipts {
@@ -4805,7 +4993,7 @@ type Credit struct {
 
 func (x *Credit) Reset() {
 	*x = Credit{}
-	mi := &file_outrider_proto_msgTypes[48]
+	mi := &file_outrider_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4817,7 +5005,7 @@ func (x *Credit) String() string {
 func (*Credit) ProtoMessage() {}
 
 func (x *Credit) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[48]
+	mi := &file_outrider_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4830,7 +5018,7 @@ func (x *Credit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Credit.ProtoReflect.Descriptor instead.
 func (*Credit) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{48}
+	return file_outrider_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Credit) GetReceipts() *Receipts {
@@ -4856,7 +5044,7 @@ type Cancel struct {
 
 func (x *Cancel) Reset() {
 	*x = Cancel{}
-	mi := &file_outrider_proto_msgTypes[49]
+	mi := &file_outrider_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4868,7 +5056,7 @@ func (x *Cancel) String() string {
 func (*Cancel) ProtoMessage() {}
 
 func (x *Cancel) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[49]
+	mi := &file_outrider_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4881,7 +5069,7 @@ func (x *Cancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancel.ProtoReflect.Descriptor instead.
 func (*Cancel) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{49}
+	return file_outrider_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Cancel) GetReceipts() []*Receipt {
@@ -4900,7 +5088,7 @@ type Quiet struct {
 
 func (x *Quiet) Reset() {
 	*x = Quiet{}
-	mi := &file_outrider_proto_msgTypes[50]
+	mi := &file_outrider_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4912,7 +5100,7 @@ func (x *Quiet) String() string {
 func (*Quiet) ProtoMessage() {}
 
 func (x *Quiet) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[50]
+	mi := &file_outrider_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4925,7 +5113,7 @@ func (x *Quiet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Quiet.ProtoReflect.Descriptor instead.
 func (*Quiet) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{50}
+	return file_outrider_proto_rawDescGZIP(), []int{52}
 }
 
 type Quieted struct {
@@ -4937,7 +5125,7 @@ type Quieted struct {
 
 func (x *Quieted) Reset() {
 	*x = Quieted{}
-	mi := &file_outrider_proto_msgTypes[51]
+	mi := &file_outrider_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4949,7 +5137,7 @@ func (x *Quieted) String() string {
 func (*Quieted) ProtoMessage() {}
 
 func (x *Quieted) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[51]
+	mi := &file_outrider_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4962,7 +5150,7 @@ func (x *Quieted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Quieted.ProtoReflect.Descriptor instead.
 func (*Quieted) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{51}
+	return file_outrider_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Quieted) GetSamples() int64 {
@@ -4982,7 +5170,7 @@ type SetSlots struct {
 
 func (x *SetSlots) Reset() {
 	*x = SetSlots{}
-	mi := &file_outrider_proto_msgTypes[52]
+	mi := &file_outrider_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4994,7 +5182,7 @@ func (x *SetSlots) String() string {
 func (*SetSlots) ProtoMessage() {}
 
 func (x *SetSlots) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[52]
+	mi := &file_outrider_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5007,7 +5195,7 @@ func (x *SetSlots) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetSlots.ProtoReflect.Descriptor instead.
 func (*SetSlots) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{52}
+	return file_outrider_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *SetSlots) GetSlots() uint32 {
@@ -5028,7 +5216,7 @@ type CancelGroups struct {
 
 func (x *CancelGroups) Reset() {
 	*x = CancelGroups{}
-	mi := &file_outrider_proto_msgTypes[53]
+	mi := &file_outrider_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5040,7 +5228,7 @@ func (x *CancelGroups) String() string {
 func (*CancelGroups) ProtoMessage() {}
 
 func (x *CancelGroups) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[53]
+	mi := &file_outrider_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5053,7 +5241,7 @@ func (x *CancelGroups) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelGroups.ProtoReflect.Descriptor instead.
 func (*CancelGroups) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{53}
+	return file_outrider_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *CancelGroups) GetGroups() []int64 {
@@ -5079,7 +5267,7 @@ type GroupsCancelled struct {
 
 func (x *GroupsCancelled) Reset() {
 	*x = GroupsCancelled{}
-	mi := &file_outrider_proto_msgTypes[54]
+	mi := &file_outrider_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5091,7 +5279,7 @@ func (x *GroupsCancelled) String() string {
 func (*GroupsCancelled) ProtoMessage() {}
 
 func (x *GroupsCancelled) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[54]
+	mi := &file_outrider_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5104,7 +5292,7 @@ func (x *GroupsCancelled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GroupsCancelled.ProtoReflect.Descriptor instead.
 func (*GroupsCancelled) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{54}
+	return file_outrider_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *GroupsCancelled) GetAsked() int64 {
@@ -5123,7 +5311,7 @@ type SampleDone struct {
 
 func (x *SampleDone) Reset() {
 	*x = SampleDone{}
-	mi := &file_outrider_proto_msgTypes[55]
+	mi := &file_outrider_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5135,7 +5323,7 @@ func (x *SampleDone) String() string {
 func (*SampleDone) ProtoMessage() {}
 
 func (x *SampleDone) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[55]
+	mi := &file_outrider_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5148,7 +5336,7 @@ func (x *SampleDone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SampleDone.ProtoReflect.Descriptor instead.
 func (*SampleDone) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{55}
+	return file_outrider_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *SampleDone) GetCounts() []*SampleCount {
@@ -5168,7 +5356,7 @@ type SampleCount struct {
 
 func (x *SampleCount) Reset() {
 	*x = SampleCount{}
-	mi := &file_outrider_proto_msgTypes[56]
+	mi := &file_outrider_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5180,7 +5368,7 @@ func (x *SampleCount) String() string {
 func (*SampleCount) ProtoMessage() {}
 
 func (x *SampleCount) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[56]
+	mi := &file_outrider_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5193,7 +5381,7 @@ func (x *SampleCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SampleCount.ProtoReflect.Descriptor instead.
 func (*SampleCount) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{56}
+	return file_outrider_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *SampleCount) GetReceipt() *Receipt {
@@ -5226,7 +5414,7 @@ type Report struct {
 
 func (x *Report) Reset() {
 	*x = Report{}
-	mi := &file_outrider_proto_msgTypes[57]
+	mi := &file_outrider_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5238,7 +5426,7 @@ func (x *Report) String() string {
 func (*Report) ProtoMessage() {}
 
 func (x *Report) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[57]
+	mi := &file_outrider_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5251,7 +5439,7 @@ func (x *Report) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Report.ProtoReflect.Descriptor instead.
 func (*Report) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{57}
+	return file_outrider_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *Report) GetOutcomes() []*Outcome {
@@ -5297,7 +5485,7 @@ type Successes struct {
 
 func (x *Successes) Reset() {
 	*x = Successes{}
-	mi := &file_outrider_proto_msgTypes[58]
+	mi := &file_outrider_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5309,7 +5497,7 @@ func (x *Successes) String() string {
 func (*Successes) ProtoMessage() {}
 
 func (x *Successes) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[58]
+	mi := &file_outrider_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5322,7 +5510,7 @@ func (x *Successes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Successes.ProtoReflect.Descriptor instead.
 func (*Successes) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{58}
+	return file_outrider_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *Successes) GetReceipts() *Receipts {
@@ -5376,7 +5564,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_outrider_proto_msgTypes[59]
+	mi := &file_outrider_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5388,7 +5576,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[59]
+	mi := &file_outrider_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5401,7 +5589,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{59}
+	return file_outrider_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *Outcome) GetReceipt() *Receipt {
@@ -5468,7 +5656,7 @@ type Summary struct {
 
 func (x *Summary) Reset() {
 	*x = Summary{}
-	mi := &file_outrider_proto_msgTypes[60]
+	mi := &file_outrider_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5480,7 +5668,7 @@ func (x *Summary) String() string {
 func (*Summary) ProtoMessage() {}
 
 func (x *Summary) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[60]
+	mi := &file_outrider_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5493,7 +5681,7 @@ func (x *Summary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Summary.ProtoReflect.Descriptor instead.
 func (*Summary) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{60}
+	return file_outrider_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *Summary) GetParents() []int64 {
@@ -5598,7 +5786,7 @@ type Reported struct {
 
 func (x *Reported) Reset() {
 	*x = Reported{}
-	mi := &file_outrider_proto_msgTypes[61]
+	mi := &file_outrider_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5610,7 +5798,7 @@ func (x *Reported) String() string {
 func (*Reported) ProtoMessage() {}
 
 func (x *Reported) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[61]
+	mi := &file_outrider_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5623,7 +5811,7 @@ func (x *Reported) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reported.ProtoReflect.Descriptor instead.
 func (*Reported) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{61}
+	return file_outrider_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *Reported) GetErrors() []*Error {
@@ -5650,7 +5838,7 @@ type Confirm struct {
 
 func (x *Confirm) Reset() {
 	*x = Confirm{}
-	mi := &file_outrider_proto_msgTypes[62]
+	mi := &file_outrider_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5662,7 +5850,7 @@ func (x *Confirm) String() string {
 func (*Confirm) ProtoMessage() {}
 
 func (x *Confirm) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[62]
+	mi := &file_outrider_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5675,7 +5863,7 @@ func (x *Confirm) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Confirm.ProtoReflect.Descriptor instead.
 func (*Confirm) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{62}
+	return file_outrider_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *Confirm) GetVersion() int64 {
@@ -5702,7 +5890,7 @@ type Confirmed struct {
 
 func (x *Confirmed) Reset() {
 	*x = Confirmed{}
-	mi := &file_outrider_proto_msgTypes[63]
+	mi := &file_outrider_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5714,7 +5902,7 @@ func (x *Confirmed) String() string {
 func (*Confirmed) ProtoMessage() {}
 
 func (x *Confirmed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[63]
+	mi := &file_outrider_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5727,7 +5915,7 @@ func (x *Confirmed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Confirmed.ProtoReflect.Descriptor instead.
 func (*Confirmed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{63}
+	return file_outrider_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *Confirmed) GetTimeline() *Timeline {
@@ -5745,7 +5933,7 @@ type Drain struct {
 
 func (x *Drain) Reset() {
 	*x = Drain{}
-	mi := &file_outrider_proto_msgTypes[64]
+	mi := &file_outrider_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5757,7 +5945,7 @@ func (x *Drain) String() string {
 func (*Drain) ProtoMessage() {}
 
 func (x *Drain) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[64]
+	mi := &file_outrider_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5770,7 +5958,7 @@ func (x *Drain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drain.ProtoReflect.Descriptor instead.
 func (*Drain) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{64}
+	return file_outrider_proto_rawDescGZIP(), []int{66}
 }
 
 // Owner to holder: nobody needs what these executions made. A segment goes with the last execution that has rows in it.
@@ -5784,7 +5972,7 @@ type Release struct {
 
 func (x *Release) Reset() {
 	*x = Release{}
-	mi := &file_outrider_proto_msgTypes[65]
+	mi := &file_outrider_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5796,7 +5984,7 @@ func (x *Release) String() string {
 func (*Release) ProtoMessage() {}
 
 func (x *Release) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[65]
+	mi := &file_outrider_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5809,7 +5997,7 @@ func (x *Release) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Release.ProtoReflect.Descriptor instead.
 func (*Release) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{65}
+	return file_outrider_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *Release) GetExecutions() []uint64 {
@@ -5836,7 +6024,7 @@ type Keeper struct {
 
 func (x *Keeper) Reset() {
 	*x = Keeper{}
-	mi := &file_outrider_proto_msgTypes[66]
+	mi := &file_outrider_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5848,7 +6036,7 @@ func (x *Keeper) String() string {
 func (*Keeper) ProtoMessage() {}
 
 func (x *Keeper) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[66]
+	mi := &file_outrider_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5861,7 +6049,7 @@ func (x *Keeper) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Keeper.ProtoReflect.Descriptor instead.
 func (*Keeper) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{66}
+	return file_outrider_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *Keeper) GetEndpoint() *Endpoint {
@@ -5885,7 +6073,7 @@ type Keep struct {
 
 func (x *Keep) Reset() {
 	*x = Keep{}
-	mi := &file_outrider_proto_msgTypes[67]
+	mi := &file_outrider_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5897,7 +6085,7 @@ func (x *Keep) String() string {
 func (*Keep) ProtoMessage() {}
 
 func (x *Keep) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[67]
+	mi := &file_outrider_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5910,7 +6098,7 @@ func (x *Keep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Keep.ProtoReflect.Descriptor instead.
 func (*Keep) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{67}
+	return file_outrider_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *Keep) GetToken() string {
@@ -5952,7 +6140,7 @@ type Kept struct {
 
 func (x *Kept) Reset() {
 	*x = Kept{}
-	mi := &file_outrider_proto_msgTypes[68]
+	mi := &file_outrider_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5964,7 +6152,7 @@ func (x *Kept) String() string {
 func (*Kept) ProtoMessage() {}
 
 func (x *Kept) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[68]
+	mi := &file_outrider_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5977,7 +6165,7 @@ func (x *Kept) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Kept.ProtoReflect.Descriptor instead.
 func (*Kept) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{68}
+	return file_outrider_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *Kept) GetHeld() []*Held {
@@ -6004,7 +6192,7 @@ type Unkept struct {
 
 func (x *Unkept) Reset() {
 	*x = Unkept{}
-	mi := &file_outrider_proto_msgTypes[69]
+	mi := &file_outrider_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6016,7 +6204,7 @@ func (x *Unkept) String() string {
 func (*Unkept) ProtoMessage() {}
 
 func (x *Unkept) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[69]
+	mi := &file_outrider_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6029,7 +6217,7 @@ func (x *Unkept) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Unkept.ProtoReflect.Descriptor instead.
 func (*Unkept) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{69}
+	return file_outrider_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *Unkept) GetReceipts() []*Receipt {
@@ -6052,7 +6240,7 @@ type Push struct {
 
 func (x *Push) Reset() {
 	*x = Push{}
-	mi := &file_outrider_proto_msgTypes[70]
+	mi := &file_outrider_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6064,7 +6252,7 @@ func (x *Push) String() string {
 func (*Push) ProtoMessage() {}
 
 func (x *Push) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[70]
+	mi := &file_outrider_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6077,7 +6265,7 @@ func (x *Push) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Push.ProtoReflect.Descriptor instead.
 func (*Push) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{70}
+	return file_outrider_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *Push) GetIds() [][]byte {
@@ -6119,7 +6307,7 @@ type Pushed struct {
 
 func (x *Pushed) Reset() {
 	*x = Pushed{}
-	mi := &file_outrider_proto_msgTypes[71]
+	mi := &file_outrider_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6131,7 +6319,7 @@ func (x *Pushed) String() string {
 func (*Pushed) ProtoMessage() {}
 
 func (x *Pushed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[71]
+	mi := &file_outrider_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6144,7 +6332,7 @@ func (x *Pushed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pushed.ProtoReflect.Descriptor instead.
 func (*Pushed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{71}
+	return file_outrider_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *Pushed) GetFresh() int64 {
@@ -6169,7 +6357,7 @@ type EndStream struct {
 
 func (x *EndStream) Reset() {
 	*x = EndStream{}
-	mi := &file_outrider_proto_msgTypes[72]
+	mi := &file_outrider_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6181,7 +6369,7 @@ func (x *EndStream) String() string {
 func (*EndStream) ProtoMessage() {}
 
 func (x *EndStream) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[72]
+	mi := &file_outrider_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6194,7 +6382,7 @@ func (x *EndStream) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndStream.ProtoReflect.Descriptor instead.
 func (*EndStream) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{72}
+	return file_outrider_proto_rawDescGZIP(), []int{74}
 }
 
 // Owner to everybody: as Pushed.gone.
@@ -6207,7 +6395,7 @@ type LetGo struct {
 
 func (x *LetGo) Reset() {
 	*x = LetGo{}
-	mi := &file_outrider_proto_msgTypes[73]
+	mi := &file_outrider_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6219,7 +6407,7 @@ func (x *LetGo) String() string {
 func (*LetGo) ProtoMessage() {}
 
 func (x *LetGo) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[73]
+	mi := &file_outrider_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6232,7 +6420,7 @@ func (x *LetGo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LetGo.ProtoReflect.Descriptor instead.
 func (*LetGo) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{73}
+	return file_outrider_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *LetGo) GetGone() [][]byte {
@@ -6253,7 +6441,7 @@ type Take struct {
 
 func (x *Take) Reset() {
 	*x = Take{}
-	mi := &file_outrider_proto_msgTypes[74]
+	mi := &file_outrider_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6265,7 +6453,7 @@ func (x *Take) String() string {
 func (*Take) ProtoMessage() {}
 
 func (x *Take) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[74]
+	mi := &file_outrider_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6278,7 +6466,7 @@ func (x *Take) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Take.ProtoReflect.Descriptor instead.
 func (*Take) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{74}
+	return file_outrider_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *Take) GetRollout() int64 {
@@ -6306,7 +6494,7 @@ type Alone struct {
 
 func (x *Alone) Reset() {
 	*x = Alone{}
-	mi := &file_outrider_proto_msgTypes[75]
+	mi := &file_outrider_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6318,7 +6506,7 @@ func (x *Alone) String() string {
 func (*Alone) ProtoMessage() {}
 
 func (x *Alone) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[75]
+	mi := &file_outrider_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6331,7 +6519,7 @@ func (x *Alone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Alone.ProtoReflect.Descriptor instead.
 func (*Alone) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{75}
+	return file_outrider_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *Alone) GetRole() string {
@@ -6357,7 +6545,7 @@ type CancelTake struct {
 
 func (x *CancelTake) Reset() {
 	*x = CancelTake{}
-	mi := &file_outrider_proto_msgTypes[76]
+	mi := &file_outrider_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6369,7 +6557,7 @@ func (x *CancelTake) String() string {
 func (*CancelTake) ProtoMessage() {}
 
 func (x *CancelTake) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[76]
+	mi := &file_outrider_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6382,7 +6570,7 @@ func (x *CancelTake) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelTake.ProtoReflect.Descriptor instead.
 func (*CancelTake) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{76}
+	return file_outrider_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *CancelTake) GetRollout() int64 {
@@ -6406,7 +6594,7 @@ type LeasedGroup struct {
 
 func (x *LeasedGroup) Reset() {
 	*x = LeasedGroup{}
-	mi := &file_outrider_proto_msgTypes[77]
+	mi := &file_outrider_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6418,7 +6606,7 @@ func (x *LeasedGroup) String() string {
 func (*LeasedGroup) ProtoMessage() {}
 
 func (x *LeasedGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[77]
+	mi := &file_outrider_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6431,7 +6619,7 @@ func (x *LeasedGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeasedGroup.ProtoReflect.Descriptor instead.
 func (*LeasedGroup) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{77}
+	return file_outrider_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *LeasedGroup) GetGroup() int64 {
@@ -6491,7 +6679,7 @@ type Lease struct {
 
 func (x *Lease) Reset() {
 	*x = Lease{}
-	mi := &file_outrider_proto_msgTypes[78]
+	mi := &file_outrider_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6503,7 +6691,7 @@ func (x *Lease) String() string {
 func (*Lease) ProtoMessage() {}
 
 func (x *Lease) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[78]
+	mi := &file_outrider_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6516,7 +6704,7 @@ func (x *Lease) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lease.ProtoReflect.Descriptor instead.
 func (*Lease) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{78}
+	return file_outrider_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *Lease) GetAdmission() uint64 {
@@ -6573,7 +6761,7 @@ type Shard struct {
 
 func (x *Shard) Reset() {
 	*x = Shard{}
-	mi := &file_outrider_proto_msgTypes[79]
+	mi := &file_outrider_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6585,7 +6773,7 @@ func (x *Shard) String() string {
 func (*Shard) ProtoMessage() {}
 
 func (x *Shard) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[79]
+	mi := &file_outrider_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6598,7 +6786,7 @@ func (x *Shard) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Shard.ProtoReflect.Descriptor instead.
 func (*Shard) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{79}
+	return file_outrider_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *Shard) GetLocators() []*Locator {
@@ -6634,7 +6822,7 @@ type Publish struct {
 
 func (x *Publish) Reset() {
 	*x = Publish{}
-	mi := &file_outrider_proto_msgTypes[80]
+	mi := &file_outrider_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6646,7 +6834,7 @@ func (x *Publish) String() string {
 func (*Publish) ProtoMessage() {}
 
 func (x *Publish) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[80]
+	mi := &file_outrider_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6659,7 +6847,7 @@ func (x *Publish) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Publish.ProtoReflect.Descriptor instead.
 func (*Publish) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{80}
+	return file_outrider_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *Publish) GetAdmission() uint64 {
@@ -6708,7 +6896,7 @@ type Publication struct {
 
 func (x *Publication) Reset() {
 	*x = Publication{}
-	mi := &file_outrider_proto_msgTypes[81]
+	mi := &file_outrider_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6720,7 +6908,7 @@ func (x *Publication) String() string {
 func (*Publication) ProtoMessage() {}
 
 func (x *Publication) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[81]
+	mi := &file_outrider_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6733,7 +6921,7 @@ func (x *Publication) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Publication.ProtoReflect.Descriptor instead.
 func (*Publication) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{81}
+	return file_outrider_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *Publication) GetAdmission() uint64 {
@@ -6815,7 +7003,7 @@ type Admit struct {
 
 func (x *Admit) Reset() {
 	*x = Admit{}
-	mi := &file_outrider_proto_msgTypes[82]
+	mi := &file_outrider_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6827,7 +7015,7 @@ func (x *Admit) String() string {
 func (*Admit) ProtoMessage() {}
 
 func (x *Admit) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[82]
+	mi := &file_outrider_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6840,7 +7028,7 @@ func (x *Admit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Admit.ProtoReflect.Descriptor instead.
 func (*Admit) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{82}
+	return file_outrider_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *Admit) GetPublication() *Publication {
@@ -6894,7 +7082,7 @@ type Admitted struct {
 
 func (x *Admitted) Reset() {
 	*x = Admitted{}
-	mi := &file_outrider_proto_msgTypes[83]
+	mi := &file_outrider_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6906,7 +7094,7 @@ func (x *Admitted) String() string {
 func (*Admitted) ProtoMessage() {}
 
 func (x *Admitted) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[83]
+	mi := &file_outrider_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6919,7 +7107,7 @@ func (x *Admitted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Admitted.ProtoReflect.Descriptor instead.
 func (*Admitted) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{83}
+	return file_outrider_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *Admitted) GetSegments() []*SegmentId {
@@ -6975,7 +7163,7 @@ type Next struct {
 
 func (x *Next) Reset() {
 	*x = Next{}
-	mi := &file_outrider_proto_msgTypes[84]
+	mi := &file_outrider_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6987,7 +7175,7 @@ func (x *Next) String() string {
 func (*Next) ProtoMessage() {}
 
 func (x *Next) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[84]
+	mi := &file_outrider_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7000,7 +7188,7 @@ func (x *Next) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Next.ProtoReflect.Descriptor instead.
 func (*Next) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{84}
+	return file_outrider_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *Next) GetRollout() int64 {
@@ -7021,7 +7209,7 @@ type Commit struct {
 
 func (x *Commit) Reset() {
 	*x = Commit{}
-	mi := &file_outrider_proto_msgTypes[85]
+	mi := &file_outrider_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7033,7 +7221,7 @@ func (x *Commit) String() string {
 func (*Commit) ProtoMessage() {}
 
 func (x *Commit) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[85]
+	mi := &file_outrider_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7046,7 +7234,7 @@ func (x *Commit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Commit.ProtoReflect.Descriptor instead.
 func (*Commit) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{85}
+	return file_outrider_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *Commit) GetAdmission() uint64 {
@@ -7073,7 +7261,7 @@ type Rollback struct {
 
 func (x *Rollback) Reset() {
 	*x = Rollback{}
-	mi := &file_outrider_proto_msgTypes[86]
+	mi := &file_outrider_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7085,7 +7273,7 @@ func (x *Rollback) String() string {
 func (*Rollback) ProtoMessage() {}
 
 func (x *Rollback) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[86]
+	mi := &file_outrider_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7098,7 +7286,7 @@ func (x *Rollback) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rollback.ProtoReflect.Descriptor instead.
 func (*Rollback) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{86}
+	return file_outrider_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *Rollback) GetAdmission() uint64 {
@@ -7124,7 +7312,7 @@ type LeaseStatus struct {
 
 func (x *LeaseStatus) Reset() {
 	*x = LeaseStatus{}
-	mi := &file_outrider_proto_msgTypes[87]
+	mi := &file_outrider_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7136,7 +7324,7 @@ func (x *LeaseStatus) String() string {
 func (*LeaseStatus) ProtoMessage() {}
 
 func (x *LeaseStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[87]
+	mi := &file_outrider_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7149,7 +7337,7 @@ func (x *LeaseStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaseStatus.ProtoReflect.Descriptor instead.
 func (*LeaseStatus) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{87}
+	return file_outrider_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *LeaseStatus) GetAdmission() uint64 {
@@ -7171,7 +7359,7 @@ type Settled struct {
 
 func (x *Settled) Reset() {
 	*x = Settled{}
-	mi := &file_outrider_proto_msgTypes[88]
+	mi := &file_outrider_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7183,7 +7371,7 @@ func (x *Settled) String() string {
 func (*Settled) ProtoMessage() {}
 
 func (x *Settled) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[88]
+	mi := &file_outrider_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7196,7 +7384,7 @@ func (x *Settled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Settled.ProtoReflect.Descriptor instead.
 func (*Settled) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{88}
+	return file_outrider_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *Settled) GetAdmission() uint64 {
@@ -7239,7 +7427,7 @@ type DiscardGroups struct {
 
 func (x *DiscardGroups) Reset() {
 	*x = DiscardGroups{}
-	mi := &file_outrider_proto_msgTypes[89]
+	mi := &file_outrider_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7251,7 +7439,7 @@ func (x *DiscardGroups) String() string {
 func (*DiscardGroups) ProtoMessage() {}
 
 func (x *DiscardGroups) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[89]
+	mi := &file_outrider_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7264,7 +7452,7 @@ func (x *DiscardGroups) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiscardGroups.ProtoReflect.Descriptor instead.
 func (*DiscardGroups) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{89}
+	return file_outrider_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *DiscardGroups) GetAdmission() uint64 {
@@ -7305,7 +7493,7 @@ type Entry struct {
 
 func (x *Entry) Reset() {
 	*x = Entry{}
-	mi := &file_outrider_proto_msgTypes[90]
+	mi := &file_outrider_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7317,7 +7505,7 @@ func (x *Entry) String() string {
 func (*Entry) ProtoMessage() {}
 
 func (x *Entry) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[90]
+	mi := &file_outrider_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7330,7 +7518,7 @@ func (x *Entry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Entry.ProtoReflect.Descriptor instead.
 func (*Entry) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{90}
+	return file_outrider_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *Entry) GetIndex() uint64 {
@@ -7359,7 +7547,7 @@ type SetBase struct {
 
 func (x *SetBase) Reset() {
 	*x = SetBase{}
-	mi := &file_outrider_proto_msgTypes[91]
+	mi := &file_outrider_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7371,7 +7559,7 @@ func (x *SetBase) String() string {
 func (*SetBase) ProtoMessage() {}
 
 func (x *SetBase) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[91]
+	mi := &file_outrider_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7384,7 +7572,7 @@ func (x *SetBase) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetBase.ProtoReflect.Descriptor instead.
 func (*SetBase) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{91}
+	return file_outrider_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *SetBase) GetIndex() uint64 {
@@ -7419,7 +7607,7 @@ type Append struct {
 
 func (x *Append) Reset() {
 	*x = Append{}
-	mi := &file_outrider_proto_msgTypes[92]
+	mi := &file_outrider_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7431,7 +7619,7 @@ func (x *Append) String() string {
 func (*Append) ProtoMessage() {}
 
 func (x *Append) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[92]
+	mi := &file_outrider_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7444,7 +7632,7 @@ func (x *Append) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Append.ProtoReflect.Descriptor instead.
 func (*Append) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{92}
+	return file_outrider_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *Append) GetEntry() *Entry {
@@ -7475,7 +7663,7 @@ type Mapped struct {
 
 func (x *Mapped) Reset() {
 	*x = Mapped{}
-	mi := &file_outrider_proto_msgTypes[93]
+	mi := &file_outrider_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7487,7 +7675,7 @@ func (x *Mapped) String() string {
 func (*Mapped) ProtoMessage() {}
 
 func (x *Mapped) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[93]
+	mi := &file_outrider_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7500,7 +7688,7 @@ func (x *Mapped) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Mapped.ProtoReflect.Descriptor instead.
 func (*Mapped) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{93}
+	return file_outrider_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *Mapped) GetBytes() int64 {
@@ -7542,7 +7730,7 @@ type Committed struct {
 
 func (x *Committed) Reset() {
 	*x = Committed{}
-	mi := &file_outrider_proto_msgTypes[94]
+	mi := &file_outrider_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7554,7 +7742,7 @@ func (x *Committed) String() string {
 func (*Committed) ProtoMessage() {}
 
 func (x *Committed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[94]
+	mi := &file_outrider_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7567,7 +7755,7 @@ func (x *Committed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Committed.ProtoReflect.Descriptor instead.
 func (*Committed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{94}
+	return file_outrider_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *Committed) GetAdmission() uint64 {
@@ -7593,7 +7781,7 @@ type GetState struct {
 
 func (x *GetState) Reset() {
 	*x = GetState{}
-	mi := &file_outrider_proto_msgTypes[95]
+	mi := &file_outrider_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7605,7 +7793,7 @@ func (x *GetState) String() string {
 func (*GetState) ProtoMessage() {}
 
 func (x *GetState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[95]
+	mi := &file_outrider_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7618,7 +7806,7 @@ func (x *GetState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetState.ProtoReflect.Descriptor instead.
 func (*GetState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{95}
+	return file_outrider_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *GetState) GetRollout() int64 {
@@ -7637,7 +7825,7 @@ type StateBytes struct {
 
 func (x *StateBytes) Reset() {
 	*x = StateBytes{}
-	mi := &file_outrider_proto_msgTypes[96]
+	mi := &file_outrider_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7649,7 +7837,7 @@ func (x *StateBytes) String() string {
 func (*StateBytes) ProtoMessage() {}
 
 func (x *StateBytes) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[96]
+	mi := &file_outrider_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7662,7 +7850,7 @@ func (x *StateBytes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateBytes.ProtoReflect.Descriptor instead.
 func (*StateBytes) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{96}
+	return file_outrider_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *StateBytes) GetState() []byte {
@@ -7681,7 +7869,7 @@ type Saved struct {
 
 func (x *Saved) Reset() {
 	*x = Saved{}
-	mi := &file_outrider_proto_msgTypes[97]
+	mi := &file_outrider_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7693,7 +7881,7 @@ func (x *Saved) String() string {
 func (*Saved) ProtoMessage() {}
 
 func (x *Saved) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[97]
+	mi := &file_outrider_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7706,7 +7894,7 @@ func (x *Saved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Saved.ProtoReflect.Descriptor instead.
 func (*Saved) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{97}
+	return file_outrider_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *Saved) GetRollout() int64 {
@@ -7725,7 +7913,7 @@ type Rewind struct {
 
 func (x *Rewind) Reset() {
 	*x = Rewind{}
-	mi := &file_outrider_proto_msgTypes[98]
+	mi := &file_outrider_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7737,7 +7925,7 @@ func (x *Rewind) String() string {
 func (*Rewind) ProtoMessage() {}
 
 func (x *Rewind) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[98]
+	mi := &file_outrider_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7750,7 +7938,7 @@ func (x *Rewind) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rewind.ProtoReflect.Descriptor instead.
 func (*Rewind) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{98}
+	return file_outrider_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *Rewind) GetRollout() int64 {
@@ -7771,7 +7959,7 @@ type Rewound struct {
 
 func (x *Rewound) Reset() {
 	*x = Rewound{}
-	mi := &file_outrider_proto_msgTypes[99]
+	mi := &file_outrider_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7783,7 +7971,7 @@ func (x *Rewound) String() string {
 func (*Rewound) ProtoMessage() {}
 
 func (x *Rewound) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[99]
+	mi := &file_outrider_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7796,7 +7984,7 @@ func (x *Rewound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rewound.ProtoReflect.Descriptor instead.
 func (*Rewound) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{99}
+	return file_outrider_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *Rewound) GetRollout() int64 {
@@ -7832,7 +8020,7 @@ type GetStats struct {
 
 func (x *GetStats) Reset() {
 	*x = GetStats{}
-	mi := &file_outrider_proto_msgTypes[100]
+	mi := &file_outrider_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7844,7 +8032,7 @@ func (x *GetStats) String() string {
 func (*GetStats) ProtoMessage() {}
 
 func (x *GetStats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[100]
+	mi := &file_outrider_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7857,7 +8045,7 @@ func (x *GetStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStats.ProtoReflect.Descriptor instead.
 func (*GetStats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{100}
+	return file_outrider_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *GetStats) GetReady() bool {
@@ -7885,7 +8073,7 @@ type Count struct {
 
 func (x *Count) Reset() {
 	*x = Count{}
-	mi := &file_outrider_proto_msgTypes[101]
+	mi := &file_outrider_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7897,7 +8085,7 @@ func (x *Count) String() string {
 func (*Count) ProtoMessage() {}
 
 func (x *Count) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[101]
+	mi := &file_outrider_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7910,7 +8098,7 @@ func (x *Count) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Count.ProtoReflect.Descriptor instead.
 func (*Count) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{101}
+	return file_outrider_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *Count) GetGroups() int64 {
@@ -7949,7 +8137,7 @@ type Books struct {
 
 func (x *Books) Reset() {
 	*x = Books{}
-	mi := &file_outrider_proto_msgTypes[102]
+	mi := &file_outrider_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7961,7 +8149,7 @@ func (x *Books) String() string {
 func (*Books) ProtoMessage() {}
 
 func (x *Books) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[102]
+	mi := &file_outrider_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7974,7 +8162,7 @@ func (x *Books) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Books.ProtoReflect.Descriptor instead.
 func (*Books) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{102}
+	return file_outrider_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *Books) GetReserved() *Count {
@@ -8071,7 +8259,7 @@ type Stats struct {
 
 func (x *Stats) Reset() {
 	*x = Stats{}
-	mi := &file_outrider_proto_msgTypes[103]
+	mi := &file_outrider_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8083,7 +8271,7 @@ func (x *Stats) String() string {
 func (*Stats) ProtoMessage() {}
 
 func (x *Stats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[103]
+	mi := &file_outrider_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8096,7 +8284,7 @@ func (x *Stats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stats.ProtoReflect.Descriptor instead.
 func (*Stats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{103}
+	return file_outrider_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *Stats) GetBooks() *Books {
@@ -8412,7 +8600,7 @@ type StepStats struct {
 
 func (x *StepStats) Reset() {
 	*x = StepStats{}
-	mi := &file_outrider_proto_msgTypes[104]
+	mi := &file_outrider_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8424,7 +8612,7 @@ func (x *StepStats) String() string {
 func (*StepStats) ProtoMessage() {}
 
 func (x *StepStats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[104]
+	mi := &file_outrider_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8437,7 +8625,7 @@ func (x *StepStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepStats.ProtoReflect.Descriptor instead.
 func (*StepStats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{104}
+	return file_outrider_proto_rawDescGZIP(), []int{106}
 }
 
 func (x *StepStats) GetConsumed() int64 {
@@ -8525,7 +8713,7 @@ type Eviction struct {
 
 func (x *Eviction) Reset() {
 	*x = Eviction{}
-	mi := &file_outrider_proto_msgTypes[105]
+	mi := &file_outrider_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8537,7 +8725,7 @@ func (x *Eviction) String() string {
 func (*Eviction) ProtoMessage() {}
 
 func (x *Eviction) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[105]
+	mi := &file_outrider_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8550,7 +8738,7 @@ func (x *Eviction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Eviction.ProtoReflect.Descriptor instead.
 func (*Eviction) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{105}
+	return file_outrider_proto_rawDescGZIP(), []int{107}
 }
 
 func (x *Eviction) GetReceipt() *Receipt {
@@ -8618,7 +8806,7 @@ type MemberStats struct {
 
 func (x *MemberStats) Reset() {
 	*x = MemberStats{}
-	mi := &file_outrider_proto_msgTypes[106]
+	mi := &file_outrider_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8630,7 +8818,7 @@ func (x *MemberStats) String() string {
 func (*MemberStats) ProtoMessage() {}
 
 func (x *MemberStats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[106]
+	mi := &file_outrider_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8643,7 +8831,7 @@ func (x *MemberStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberStats.ProtoReflect.Descriptor instead.
 func (*MemberStats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{106}
+	return file_outrider_proto_rawDescGZIP(), []int{108}
 }
 
 func (x *MemberStats) GetName() string {
@@ -8753,7 +8941,7 @@ type GetMetrics struct {
 
 func (x *GetMetrics) Reset() {
 	*x = GetMetrics{}
-	mi := &file_outrider_proto_msgTypes[107]
+	mi := &file_outrider_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8765,7 +8953,7 @@ func (x *GetMetrics) String() string {
 func (*GetMetrics) ProtoMessage() {}
 
 func (x *GetMetrics) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[107]
+	mi := &file_outrider_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8778,7 +8966,7 @@ func (x *GetMetrics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetMetrics.ProtoReflect.Descriptor instead.
 func (*GetMetrics) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{107}
+	return file_outrider_proto_rawDescGZIP(), []int{109}
 }
 
 type Metrics struct {
@@ -8790,7 +8978,7 @@ type Metrics struct {
 
 func (x *Metrics) Reset() {
 	*x = Metrics{}
-	mi := &file_outrider_proto_msgTypes[108]
+	mi := &file_outrider_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8802,7 +8990,7 @@ func (x *Metrics) String() string {
 func (*Metrics) ProtoMessage() {}
 
 func (x *Metrics) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[108]
+	mi := &file_outrider_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8815,7 +9003,7 @@ func (x *Metrics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Metrics.ProtoReflect.Descriptor instead.
 func (*Metrics) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{108}
+	return file_outrider_proto_rawDescGZIP(), []int{110}
 }
 
 func (x *Metrics) GetText() string {
@@ -8834,7 +9022,7 @@ type Close struct {
 
 func (x *Close) Reset() {
 	*x = Close{}
-	mi := &file_outrider_proto_msgTypes[109]
+	mi := &file_outrider_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8846,7 +9034,7 @@ func (x *Close) String() string {
 func (*Close) ProtoMessage() {}
 
 func (x *Close) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[109]
+	mi := &file_outrider_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8859,7 +9047,7 @@ func (x *Close) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Close.ProtoReflect.Descriptor instead.
 func (*Close) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{109}
+	return file_outrider_proto_rawDescGZIP(), []int{111}
 }
 
 func (x *Close) GetForce() bool {
@@ -8879,7 +9067,7 @@ type Closed struct {
 
 func (x *Closed) Reset() {
 	*x = Closed{}
-	mi := &file_outrider_proto_msgTypes[110]
+	mi := &file_outrider_proto_msgTypes[112]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8891,7 +9079,7 @@ func (x *Closed) String() string {
 func (*Closed) ProtoMessage() {}
 
 func (x *Closed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[110]
+	mi := &file_outrider_proto_msgTypes[112]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8904,7 +9092,7 @@ func (x *Closed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Closed.ProtoReflect.Descriptor instead.
 func (*Closed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{110}
+	return file_outrider_proto_rawDescGZIP(), []int{112}
 }
 
 func (x *Closed) GetStats() *Stats {
@@ -8930,7 +9118,7 @@ type Hold struct {
 
 func (x *Hold) Reset() {
 	*x = Hold{}
-	mi := &file_outrider_proto_msgTypes[111]
+	mi := &file_outrider_proto_msgTypes[113]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8942,7 +9130,7 @@ func (x *Hold) String() string {
 func (*Hold) ProtoMessage() {}
 
 func (x *Hold) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[111]
+	mi := &file_outrider_proto_msgTypes[113]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8955,7 +9143,7 @@ func (x *Hold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hold.ProtoReflect.Descriptor instead.
 func (*Hold) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{111}
+	return file_outrider_proto_rawDescGZIP(), []int{113}
 }
 
 func (x *Hold) GetReason() string {
@@ -8974,7 +9162,7 @@ type HoldGranted struct {
 
 func (x *HoldGranted) Reset() {
 	*x = HoldGranted{}
-	mi := &file_outrider_proto_msgTypes[112]
+	mi := &file_outrider_proto_msgTypes[114]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8986,7 +9174,7 @@ func (x *HoldGranted) String() string {
 func (*HoldGranted) ProtoMessage() {}
 
 func (x *HoldGranted) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[112]
+	mi := &file_outrider_proto_msgTypes[114]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8999,7 +9187,7 @@ func (x *HoldGranted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldGranted.ProtoReflect.Descriptor instead.
 func (*HoldGranted) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{112}
+	return file_outrider_proto_rawDescGZIP(), []int{114}
 }
 
 func (x *HoldGranted) GetHold() uint64 {
@@ -9018,7 +9206,7 @@ type AwaitFrontier struct {
 
 func (x *AwaitFrontier) Reset() {
 	*x = AwaitFrontier{}
-	mi := &file_outrider_proto_msgTypes[113]
+	mi := &file_outrider_proto_msgTypes[115]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9030,7 +9218,7 @@ func (x *AwaitFrontier) String() string {
 func (*AwaitFrontier) ProtoMessage() {}
 
 func (x *AwaitFrontier) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[113]
+	mi := &file_outrider_proto_msgTypes[115]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9043,7 +9231,7 @@ func (x *AwaitFrontier) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AwaitFrontier.ProtoReflect.Descriptor instead.
 func (*AwaitFrontier) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{113}
+	return file_outrider_proto_rawDescGZIP(), []int{115}
 }
 
 func (x *AwaitFrontier) GetHold() uint64 {
@@ -9062,7 +9250,7 @@ type ReleaseHold struct {
 
 func (x *ReleaseHold) Reset() {
 	*x = ReleaseHold{}
-	mi := &file_outrider_proto_msgTypes[114]
+	mi := &file_outrider_proto_msgTypes[116]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9074,7 +9262,7 @@ func (x *ReleaseHold) String() string {
 func (*ReleaseHold) ProtoMessage() {}
 
 func (x *ReleaseHold) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[114]
+	mi := &file_outrider_proto_msgTypes[116]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9087,7 +9275,7 @@ func (x *ReleaseHold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseHold.ProtoReflect.Descriptor instead.
 func (*ReleaseHold) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{114}
+	return file_outrider_proto_rawDescGZIP(), []int{116}
 }
 
 func (x *ReleaseHold) GetHold() uint64 {
@@ -9108,7 +9296,7 @@ type BeginUpdate struct {
 
 func (x *BeginUpdate) Reset() {
 	*x = BeginUpdate{}
-	mi := &file_outrider_proto_msgTypes[115]
+	mi := &file_outrider_proto_msgTypes[117]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9120,7 +9308,7 @@ func (x *BeginUpdate) String() string {
 func (*BeginUpdate) ProtoMessage() {}
 
 func (x *BeginUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[115]
+	mi := &file_outrider_proto_msgTypes[117]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9133,7 +9321,7 @@ func (x *BeginUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginUpdate.ProtoReflect.Descriptor instead.
 func (*BeginUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{115}
+	return file_outrider_proto_rawDescGZIP(), []int{117}
 }
 
 func (x *BeginUpdate) GetVersion() int64 {
@@ -9171,7 +9359,7 @@ type EngineState struct {
 
 func (x *EngineState) Reset() {
 	*x = EngineState{}
-	mi := &file_outrider_proto_msgTypes[116]
+	mi := &file_outrider_proto_msgTypes[118]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9183,7 +9371,7 @@ func (x *EngineState) String() string {
 func (*EngineState) ProtoMessage() {}
 
 func (x *EngineState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[116]
+	mi := &file_outrider_proto_msgTypes[118]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9196,7 +9384,7 @@ func (x *EngineState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EngineState.ProtoReflect.Descriptor instead.
 func (*EngineState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{116}
+	return file_outrider_proto_rawDescGZIP(), []int{118}
 }
 
 func (x *EngineState) GetSession() uint64 {
@@ -9256,7 +9444,7 @@ type UpdateState struct {
 
 func (x *UpdateState) Reset() {
 	*x = UpdateState{}
-	mi := &file_outrider_proto_msgTypes[117]
+	mi := &file_outrider_proto_msgTypes[119]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9268,7 +9456,7 @@ func (x *UpdateState) String() string {
 func (*UpdateState) ProtoMessage() {}
 
 func (x *UpdateState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[117]
+	mi := &file_outrider_proto_msgTypes[119]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9281,7 +9469,7 @@ func (x *UpdateState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateState.ProtoReflect.Descriptor instead.
 func (*UpdateState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{117}
+	return file_outrider_proto_rawDescGZIP(), []int{119}
 }
 
 func (x *UpdateState) GetHold() uint64 {
@@ -9342,7 +9530,7 @@ type GetUpdate struct {
 
 func (x *GetUpdate) Reset() {
 	*x = GetUpdate{}
-	mi := &file_outrider_proto_msgTypes[118]
+	mi := &file_outrider_proto_msgTypes[120]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9354,7 +9542,7 @@ func (x *GetUpdate) String() string {
 func (*GetUpdate) ProtoMessage() {}
 
 func (x *GetUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[118]
+	mi := &file_outrider_proto_msgTypes[120]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9367,7 +9555,7 @@ func (x *GetUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetUpdate.ProtoReflect.Descriptor instead.
 func (*GetUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{118}
+	return file_outrider_proto_rawDescGZIP(), []int{120}
 }
 
 func (x *GetUpdate) GetHold() uint64 {
@@ -9388,7 +9576,7 @@ type RecordUpdate struct {
 
 func (x *RecordUpdate) Reset() {
 	*x = RecordUpdate{}
-	mi := &file_outrider_proto_msgTypes[119]
+	mi := &file_outrider_proto_msgTypes[121]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9400,7 +9588,7 @@ func (x *RecordUpdate) String() string {
 func (*RecordUpdate) ProtoMessage() {}
 
 func (x *RecordUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[119]
+	mi := &file_outrider_proto_msgTypes[121]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9413,7 +9601,7 @@ func (x *RecordUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordUpdate.ProtoReflect.Descriptor instead.
 func (*RecordUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{119}
+	return file_outrider_proto_rawDescGZIP(), []int{121}
 }
 
 func (x *RecordUpdate) GetHold() uint64 {
@@ -9440,7 +9628,7 @@ type UndoUpdate struct {
 
 func (x *UndoUpdate) Reset() {
 	*x = UndoUpdate{}
-	mi := &file_outrider_proto_msgTypes[120]
+	mi := &file_outrider_proto_msgTypes[122]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9452,7 +9640,7 @@ func (x *UndoUpdate) String() string {
 func (*UndoUpdate) ProtoMessage() {}
 
 func (x *UndoUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[120]
+	mi := &file_outrider_proto_msgTypes[122]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9465,7 +9653,7 @@ func (x *UndoUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoUpdate.ProtoReflect.Descriptor instead.
 func (*UndoUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{120}
+	return file_outrider_proto_rawDescGZIP(), []int{122}
 }
 
 func (x *UndoUpdate) GetHold() uint64 {
@@ -9479,7 +9667,7 @@ var File_outrider_proto protoreflect.FileDescriptor
 
 const file_outrider_proto_rawDesc = "" +
 	"\n" +
-	"\x0eoutrider.proto\x12\voutrider.v1\"\xac#\n" +
+	"\x0eoutrider.proto\x12\voutrider.v1\"\xa3$\n" +
 	"\x05Frame\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x16\n" +
 	"\x06answer\x18\x02 \x01(\bR\x06answer\x12\x16\n" +
@@ -9542,7 +9730,11 @@ const file_outrider_proto_rawDesc = "" +
 	"\flease_status\x18E \x01(\v2\x18.outrider.v1.LeaseStatusH\x00R\vleaseStatus\x120\n" +
 	"\asettled\x18F \x01(\v2\x14.outrider.v1.SettledH\x00R\asettled\x12C\n" +
 	"\x0ediscard_groups\x18G \x01(\v2\x1a.outrider.v1.DiscardGroupsH\x00R\rdiscardGroups\x12'\n" +
-	"\x04next\x18H \x01(\v2\x11.outrider.v1.NextH\x00R\x04next\x12(\n" +
+	"\x04next\x18H \x01(\v2\x11.outrider.v1.NextH\x00R\x04next\x12;\n" +
+	"\vadd_columns\x18\xfd\x01 \x01(\v2\x17.outrider.v1.AddColumnsH\x00R\n" +
+	"addColumns\x128\n" +
+	"\n" +
+	"get_column\x18\xfe\x01 \x01(\v2\x16.outrider.v1.GetColumnH\x00R\tgetColumn\x12(\n" +
 	"\x04push\x18\x8c\x01 \x01(\v2\x11.outrider.v1.PushH\x00R\x04push\x12.\n" +
 	"\x06pushed\x18\x8d\x01 \x01(\v2\x13.outrider.v1.PushedH\x00R\x06pushed\x128\n" +
 	"\n" +
@@ -9831,7 +10023,20 @@ const file_outrider_proto_rawDesc = "" +
 	"\x04rows\x18y \x03(\x03B\x02\x10\x01R\x04rows\x12\x1e\n" +
 	"\bversions\x18z \x03(\x03B\x02\x10\x01R\bversions\x12\x1e\n" +
 	"\bpromises\x18{ \x03(\x03B\x02\x10\x01R\bpromises\x12\x16\n" +
-	"\x06pushed\x18| \x03(\fR\x06pushed\"\xd9\x01\n" +
+	"\x06pushed\x18| \x03(\fR\x06pushed\"\xc1\x01\n" +
+	"\n" +
+	"AddColumns\x12\x1d\n" +
+	"\tadmission\x18\xfa\x01 \x01(\x04R\tadmission\x12\x19\n" +
+	"\arollout\x18\xfb\x01 \x01(\x03R\arollout\x12\x17\n" +
+	"\x06shards\x18\xfc\x01 \x03(\rR\x06shards\x12\x15\n" +
+	"\x05names\x18\xfd\x01 \x03(\tR\x05names\x12\x19\n" +
+	"\asegment\x18\xfe\x01 \x01(\x04R\asegment\x12\x13\n" +
+	"\x04rows\x18\xff\x01 \x01(\x03R\x04rows\x12\x19\n" +
+	"\aaddress\x18\x80\x02 \x01(\tR\aaddress\"X\n" +
+	"\tGetColumn\x12\x1d\n" +
+	"\tadmission\x18\xfa\x01 \x01(\x04R\tadmission\x12\x17\n" +
+	"\x06shards\x18\xfb\x01 \x03(\rR\x06shards\x12\x13\n" +
+	"\x04name\x18\xfc\x01 \x01(\tR\x04name\"\xd9\x01\n" +
 	"\n" +
 	"StageGrant\x12/\n" +
 	"\areceipt\x18\xfa\x01 \x01(\v2\x14.outrider.v1.ReceiptR\areceipt\x12/\n" +
@@ -10220,7 +10425,7 @@ func file_outrider_proto_rawDescGZIP() []byte {
 	return file_outrider_proto_rawDescData
 }
 
-var file_outrider_proto_msgTypes = make([]protoimpl.MessageInfo, 125)
+var file_outrider_proto_msgTypes = make([]protoimpl.MessageInfo, 127)
 var file_outrider_proto_goTypes = []any{
 	(*Frame)(nil),           // 0: outrider.v1.Frame
 	(*Error)(nil),           // 1: outrider.v1.Error
@@ -10268,85 +10473,87 @@ var file_outrider_proto_goTypes = []any{
 	(*RunStatus)(nil),       // 43: outrider.v1.RunStatus
 	(*Receipts)(nil),        // 44: outrider.v1.Receipts
 	(*Grant)(nil),           // 45: outrider.v1.Grant
-	(*StageGrant)(nil),      // 46: outrider.v1.StageGrant
-	(*Carried)(nil),         // 47: outrider.v1.Carried
-	(*Credit)(nil),          // 48: outrider.v1.Credit
-	(*Cancel)(nil),          // 49: outrider.v1.Cancel
-	(*Quiet)(nil),           // 50: outrider.v1.Quiet
-	(*Quieted)(nil),         // 51: outrider.v1.Quieted
-	(*SetSlots)(nil),        // 52: outrider.v1.SetSlots
-	(*CancelGroups)(nil),    // 53: outrider.v1.CancelGroups
-	(*GroupsCancelled)(nil), // 54: outrider.v1.GroupsCancelled
-	(*SampleDone)(nil),      // 55: outrider.v1.SampleDone
-	(*SampleCount)(nil),     // 56: outrider.v1.SampleCount
-	(*Report)(nil),          // 57: outrider.v1.Report
-	(*Successes)(nil),       // 58: outrider.v1.Successes
-	(*Outcome)(nil),         // 59: outrider.v1.Outcome
-	(*Summary)(nil),         // 60: outrider.v1.Summary
-	(*Reported)(nil),        // 61: outrider.v1.Reported
-	(*Confirm)(nil),         // 62: outrider.v1.Confirm
-	(*Confirmed)(nil),       // 63: outrider.v1.Confirmed
-	(*Drain)(nil),           // 64: outrider.v1.Drain
-	(*Release)(nil),         // 65: outrider.v1.Release
-	(*Keeper)(nil),          // 66: outrider.v1.Keeper
-	(*Keep)(nil),            // 67: outrider.v1.Keep
-	(*Kept)(nil),            // 68: outrider.v1.Kept
-	(*Unkept)(nil),          // 69: outrider.v1.Unkept
-	(*Push)(nil),            // 70: outrider.v1.Push
-	(*Pushed)(nil),          // 71: outrider.v1.Pushed
-	(*EndStream)(nil),       // 72: outrider.v1.EndStream
-	(*LetGo)(nil),           // 73: outrider.v1.LetGo
-	(*Take)(nil),            // 74: outrider.v1.Take
-	(*Alone)(nil),           // 75: outrider.v1.Alone
-	(*CancelTake)(nil),      // 76: outrider.v1.CancelTake
-	(*LeasedGroup)(nil),     // 77: outrider.v1.LeasedGroup
-	(*Lease)(nil),           // 78: outrider.v1.Lease
-	(*Shard)(nil),           // 79: outrider.v1.Shard
-	(*Publish)(nil),         // 80: outrider.v1.Publish
-	(*Publication)(nil),     // 81: outrider.v1.Publication
-	(*Admit)(nil),           // 82: outrider.v1.Admit
-	(*Admitted)(nil),        // 83: outrider.v1.Admitted
-	(*Next)(nil),            // 84: outrider.v1.Next
-	(*Commit)(nil),          // 85: outrider.v1.Commit
-	(*Rollback)(nil),        // 86: outrider.v1.Rollback
-	(*LeaseStatus)(nil),     // 87: outrider.v1.LeaseStatus
-	(*Settled)(nil),         // 88: outrider.v1.Settled
-	(*DiscardGroups)(nil),   // 89: outrider.v1.DiscardGroups
-	(*Entry)(nil),           // 90: outrider.v1.Entry
-	(*SetBase)(nil),         // 91: outrider.v1.SetBase
-	(*Append)(nil),          // 92: outrider.v1.Append
-	(*Mapped)(nil),          // 93: outrider.v1.Mapped
-	(*Committed)(nil),       // 94: outrider.v1.Committed
-	(*GetState)(nil),        // 95: outrider.v1.GetState
-	(*StateBytes)(nil),      // 96: outrider.v1.StateBytes
-	(*Saved)(nil),           // 97: outrider.v1.Saved
-	(*Rewind)(nil),          // 98: outrider.v1.Rewind
-	(*Rewound)(nil),         // 99: outrider.v1.Rewound
-	(*GetStats)(nil),        // 100: outrider.v1.GetStats
-	(*Count)(nil),           // 101: outrider.v1.Count
-	(*Books)(nil),           // 102: outrider.v1.Books
-	(*Stats)(nil),           // 103: outrider.v1.Stats
-	(*StepStats)(nil),       // 104: outrider.v1.StepStats
-	(*Eviction)(nil),        // 105: outrider.v1.Eviction
-	(*MemberStats)(nil),     // 106: outrider.v1.MemberStats
-	(*GetMetrics)(nil),      // 107: outrider.v1.GetMetrics
-	(*Metrics)(nil),         // 108: outrider.v1.Metrics
-	(*Close)(nil),           // 109: outrider.v1.Close
-	(*Closed)(nil),          // 110: outrider.v1.Closed
-	(*Hold)(nil),            // 111: outrider.v1.Hold
-	(*HoldGranted)(nil),     // 112: outrider.v1.HoldGranted
-	(*AwaitFrontier)(nil),   // 113: outrider.v1.AwaitFrontier
-	(*ReleaseHold)(nil),     // 114: outrider.v1.ReleaseHold
-	(*BeginUpdate)(nil),     // 115: outrider.v1.BeginUpdate
-	(*EngineState)(nil),     // 116: outrider.v1.EngineState
-	(*UpdateState)(nil),     // 117: outrider.v1.UpdateState
-	(*GetUpdate)(nil),       // 118: outrider.v1.GetUpdate
-	(*RecordUpdate)(nil),    // 119: outrider.v1.RecordUpdate
-	(*UndoUpdate)(nil),      // 120: outrider.v1.UndoUpdate
-	nil,                     // 121: outrider.v1.Publish.RolesEntry
-	nil,                     // 122: outrider.v1.Publication.RolesEntry
-	nil,                     // 123: outrider.v1.Books.DiscardedEntry
-	nil,                     // 124: outrider.v1.Books.LiveGroupsEntry
+	(*AddColumns)(nil),      // 46: outrider.v1.AddColumns
+	(*GetColumn)(nil),       // 47: outrider.v1.GetColumn
+	(*StageGrant)(nil),      // 48: outrider.v1.StageGrant
+	(*Carried)(nil),         // 49: outrider.v1.Carried
+	(*Credit)(nil),          // 50: outrider.v1.Credit
+	(*Cancel)(nil),          // 51: outrider.v1.Cancel
+	(*Quiet)(nil),           // 52: outrider.v1.Quiet
+	(*Quieted)(nil),         // 53: outrider.v1.Quieted
+	(*SetSlots)(nil),        // 54: outrider.v1.SetSlots
+	(*CancelGroups)(nil),    // 55: outrider.v1.CancelGroups
+	(*GroupsCancelled)(nil), // 56: outrider.v1.GroupsCancelled
+	(*SampleDone)(nil),      // 57: outrider.v1.SampleDone
+	(*SampleCount)(nil),     // 58: outrider.v1.SampleCount
+	(*Report)(nil),          // 59: outrider.v1.Report
+	(*Successes)(nil),       // 60: outrider.v1.Successes
+	(*Outcome)(nil),         // 61: outrider.v1.Outcome
+	(*Summary)(nil),         // 62: outrider.v1.Summary
+	(*Reported)(nil),        // 63: outrider.v1.Reported
+	(*Confirm)(nil),         // 64: outrider.v1.Confirm
+	(*Confirmed)(nil),       // 65: outrider.v1.Confirmed
+	(*Drain)(nil),           // 66: outrider.v1.Drain
+	(*Release)(nil),         // 67: outrider.v1.Release
+	(*Keeper)(nil),          // 68: outrider.v1.Keeper
+	(*Keep)(nil),            // 69: outrider.v1.Keep
+	(*Kept)(nil),            // 70: outrider.v1.Kept
+	(*Unkept)(nil),          // 71: outrider.v1.Unkept
+	(*Push)(nil),            // 72: outrider.v1.Push
+	(*Pushed)(nil),          // 73: outrider.v1.Pushed
+	(*EndStream)(nil),       // 74: outrider.v1.EndStream
+	(*LetGo)(nil),           // 75: outrider.v1.LetGo
+	(*Take)(nil),            // 76: outrider.v1.Take
+	(*Alone)(nil),           // 77: outrider.v1.Alone
+	(*CancelTake)(nil),      // 78: outrider.v1.CancelTake
+	(*LeasedGroup)(nil),     // 79: outrider.v1.LeasedGroup
+	(*Lease)(nil),           // 80: outrider.v1.Lease
+	(*Shard)(nil),           // 81: outrider.v1.Shard
+	(*Publish)(nil),         // 82: outrider.v1.Publish
+	(*Publication)(nil),     // 83: outrider.v1.Publication
+	(*Admit)(nil),           // 84: outrider.v1.Admit
+	(*Admitted)(nil),        // 85: outrider.v1.Admitted
+	(*Next)(nil),            // 86: outrider.v1.Next
+	(*Commit)(nil),          // 87: outrider.v1.Commit
+	(*Rollback)(nil),        // 88: outrider.v1.Rollback
+	(*LeaseStatus)(nil),     // 89: outrider.v1.LeaseStatus
+	(*Settled)(nil),         // 90: outrider.v1.Settled
+	(*DiscardGroups)(nil),   // 91: outrider.v1.DiscardGroups
+	(*Entry)(nil),           // 92: outrider.v1.Entry
+	(*SetBase)(nil),         // 93: outrider.v1.SetBase
+	(*Append)(nil),          // 94: outrider.v1.Append
+	(*Mapped)(nil),          // 95: outrider.v1.Mapped
+	(*Committed)(nil),       // 96: outrider.v1.Committed
+	(*GetState)(nil),        // 97: outrider.v1.GetState
+	(*StateBytes)(nil),      // 98: outrider.v1.StateBytes
+	(*Saved)(nil),           // 99: outrider.v1.Saved
+	(*Rewind)(nil),          // 100: outrider.v1.Rewind
+	(*Rewound)(nil),         // 101: outrider.v1.Rewound
+	(*GetStats)(nil),        // 102: outrider.v1.GetStats
+	(*Count)(nil),           // 103: outrider.v1.Count
+	(*Books)(nil),           // 104: outrider.v1.Books
+	(*Stats)(nil),           // 105: outrider.v1.Stats
+	(*StepStats)(nil),       // 106: outrider.v1.StepStats
+	(*Eviction)(nil),        // 107: outrider.v1.Eviction
+	(*MemberStats)(nil),     // 108: outrider.v1.MemberStats
+	(*GetMetrics)(nil),      // 109: outrider.v1.GetMetrics
+	(*Metrics)(nil),         // 110: outrider.v1.Metrics
+	(*Close)(nil),           // 111: outrider.v1.Close
+	(*Closed)(nil),          // 112: outrider.v1.Closed
+	(*Hold)(nil),            // 113: outrider.v1.Hold
+	(*HoldGranted)(nil),     // 114: outrider.v1.HoldGranted
+	(*AwaitFrontier)(nil),   // 115: outrider.v1.AwaitFrontier
+	(*ReleaseHold)(nil),     // 116: outrider.v1.ReleaseHold
+	(*BeginUpdate)(nil),     // 117: outrider.v1.BeginUpdate
+	(*EngineState)(nil),     // 118: outrider.v1.EngineState
+	(*UpdateState)(nil),     // 119: outrider.v1.UpdateState
+	(*GetUpdate)(nil),       // 120: outrider.v1.GetUpdate
+	(*RecordUpdate)(nil),    // 121: outrider.v1.RecordUpdate
+	(*UndoUpdate)(nil),      // 122: outrider.v1.UndoUpdate
+	nil,                     // 123: outrider.v1.Publish.RolesEntry
+	nil,                     // 124: outrider.v1.Publication.RolesEntry
+	nil,                     // 125: outrider.v1.Books.DiscardedEntry
+	nil,                     // 126: outrider.v1.Books.LiveGroupsEntry
 }
 var file_outrider_proto_depIdxs = []int32{
 	1,   // 0: outrider.v1.Frame.error:type_name -> outrider.v1.Error
@@ -10370,174 +10577,176 @@ var file_outrider_proto_depIdxs = []int32{
 	41,  // 18: outrider.v1.Frame.get_status:type_name -> outrider.v1.GetStatus
 	42,  // 19: outrider.v1.Frame.status:type_name -> outrider.v1.Status
 	45,  // 20: outrider.v1.Frame.grant:type_name -> outrider.v1.Grant
-	49,  // 21: outrider.v1.Frame.cancel:type_name -> outrider.v1.Cancel
-	55,  // 22: outrider.v1.Frame.sample_done:type_name -> outrider.v1.SampleDone
-	57,  // 23: outrider.v1.Frame.report:type_name -> outrider.v1.Report
-	61,  // 24: outrider.v1.Frame.reported:type_name -> outrider.v1.Reported
-	62,  // 25: outrider.v1.Frame.confirm:type_name -> outrider.v1.Confirm
-	63,  // 26: outrider.v1.Frame.confirmed:type_name -> outrider.v1.Confirmed
-	64,  // 27: outrider.v1.Frame.drain:type_name -> outrider.v1.Drain
-	65,  // 28: outrider.v1.Frame.release:type_name -> outrider.v1.Release
-	47,  // 29: outrider.v1.Frame.carried:type_name -> outrider.v1.Carried
-	48,  // 30: outrider.v1.Frame.credit:type_name -> outrider.v1.Credit
-	53,  // 31: outrider.v1.Frame.cancel_groups:type_name -> outrider.v1.CancelGroups
-	54,  // 32: outrider.v1.Frame.groups_cancelled:type_name -> outrider.v1.GroupsCancelled
-	52,  // 33: outrider.v1.Frame.set_slots:type_name -> outrider.v1.SetSlots
-	50,  // 34: outrider.v1.Frame.quiet:type_name -> outrider.v1.Quiet
-	51,  // 35: outrider.v1.Frame.quieted:type_name -> outrider.v1.Quieted
-	66,  // 36: outrider.v1.Frame.keeper:type_name -> outrider.v1.Keeper
-	67,  // 37: outrider.v1.Frame.keep:type_name -> outrider.v1.Keep
-	68,  // 38: outrider.v1.Frame.kept:type_name -> outrider.v1.Kept
-	69,  // 39: outrider.v1.Frame.unkept:type_name -> outrider.v1.Unkept
-	46,  // 40: outrider.v1.Frame.stage_grant:type_name -> outrider.v1.StageGrant
-	74,  // 41: outrider.v1.Frame.take:type_name -> outrider.v1.Take
-	76,  // 42: outrider.v1.Frame.cancel_take:type_name -> outrider.v1.CancelTake
-	78,  // 43: outrider.v1.Frame.lease:type_name -> outrider.v1.Lease
-	80,  // 44: outrider.v1.Frame.publish:type_name -> outrider.v1.Publish
-	81,  // 45: outrider.v1.Frame.publication:type_name -> outrider.v1.Publication
-	82,  // 46: outrider.v1.Frame.admit:type_name -> outrider.v1.Admit
-	83,  // 47: outrider.v1.Frame.admitted:type_name -> outrider.v1.Admitted
-	85,  // 48: outrider.v1.Frame.commit:type_name -> outrider.v1.Commit
-	86,  // 49: outrider.v1.Frame.rollback:type_name -> outrider.v1.Rollback
-	87,  // 50: outrider.v1.Frame.lease_status:type_name -> outrider.v1.LeaseStatus
-	88,  // 51: outrider.v1.Frame.settled:type_name -> outrider.v1.Settled
-	89,  // 52: outrider.v1.Frame.discard_groups:type_name -> outrider.v1.DiscardGroups
-	84,  // 53: outrider.v1.Frame.next:type_name -> outrider.v1.Next
-	70,  // 54: outrider.v1.Frame.push:type_name -> outrider.v1.Push
-	71,  // 55: outrider.v1.Frame.pushed:type_name -> outrider.v1.Pushed
-	72,  // 56: outrider.v1.Frame.end_stream:type_name -> outrider.v1.EndStream
-	73,  // 57: outrider.v1.Frame.let_go:type_name -> outrider.v1.LetGo
-	19,  // 58: outrider.v1.Frame.pull:type_name -> outrider.v1.Pull
-	20,  // 59: outrider.v1.Frame.pulled:type_name -> outrider.v1.Pulled
-	22,  // 60: outrider.v1.Frame.give_back:type_name -> outrider.v1.GiveBack
-	23,  // 61: outrider.v1.Frame.gave_back:type_name -> outrider.v1.GaveBack
-	91,  // 62: outrider.v1.Frame.set_base:type_name -> outrider.v1.SetBase
-	92,  // 63: outrider.v1.Frame.append:type_name -> outrider.v1.Append
-	94,  // 64: outrider.v1.Frame.committed:type_name -> outrider.v1.Committed
-	36,  // 65: outrider.v1.Frame.restored:type_name -> outrider.v1.Restored
-	93,  // 66: outrider.v1.Frame.mapped:type_name -> outrider.v1.Mapped
-	95,  // 67: outrider.v1.Frame.get_state:type_name -> outrider.v1.GetState
-	96,  // 68: outrider.v1.Frame.state_bytes:type_name -> outrider.v1.StateBytes
-	97,  // 69: outrider.v1.Frame.saved:type_name -> outrider.v1.Saved
-	98,  // 70: outrider.v1.Frame.rewind:type_name -> outrider.v1.Rewind
-	99,  // 71: outrider.v1.Frame.rewound:type_name -> outrider.v1.Rewound
-	100, // 72: outrider.v1.Frame.get_stats:type_name -> outrider.v1.GetStats
-	103, // 73: outrider.v1.Frame.stats:type_name -> outrider.v1.Stats
-	109, // 74: outrider.v1.Frame.close:type_name -> outrider.v1.Close
-	110, // 75: outrider.v1.Frame.closed:type_name -> outrider.v1.Closed
-	107, // 76: outrider.v1.Frame.get_metrics:type_name -> outrider.v1.GetMetrics
-	108, // 77: outrider.v1.Frame.metrics:type_name -> outrider.v1.Metrics
-	111, // 78: outrider.v1.Frame.hold:type_name -> outrider.v1.Hold
-	112, // 79: outrider.v1.Frame.hold_granted:type_name -> outrider.v1.HoldGranted
-	113, // 80: outrider.v1.Frame.await_frontier:type_name -> outrider.v1.AwaitFrontier
-	114, // 81: outrider.v1.Frame.release_hold:type_name -> outrider.v1.ReleaseHold
-	115, // 82: outrider.v1.Frame.begin_update:type_name -> outrider.v1.BeginUpdate
-	117, // 83: outrider.v1.Frame.update_state:type_name -> outrider.v1.UpdateState
-	118, // 84: outrider.v1.Frame.get_update:type_name -> outrider.v1.GetUpdate
-	119, // 85: outrider.v1.Frame.record_update:type_name -> outrider.v1.RecordUpdate
-	120, // 86: outrider.v1.Frame.undo_update:type_name -> outrider.v1.UndoUpdate
-	7,   // 87: outrider.v1.Timeline.origin:type_name -> outrider.v1.Term
-	8,   // 88: outrider.v1.Receipt.timeline:type_name -> outrider.v1.Timeline
-	10,  // 89: outrider.v1.Locator.segment:type_name -> outrider.v1.SegmentId
-	11,  // 90: outrider.v1.Locator.columns:type_name -> outrider.v1.Locator
-	14,  // 91: outrider.v1.Run.tls:type_name -> outrider.v1.Tls
-	13,  // 92: outrider.v1.Own.run:type_name -> outrider.v1.Run
-	16,  // 93: outrider.v1.Own.config:type_name -> outrider.v1.Config
-	18,  // 94: outrider.v1.Config.source:type_name -> outrider.v1.Source
-	17,  // 95: outrider.v1.Config.times:type_name -> outrider.v1.Times
-	21,  // 96: outrider.v1.Pulled.groups:type_name -> outrider.v1.Given
-	13,  // 97: outrider.v1.Join.run:type_name -> outrider.v1.Run
-	26,  // 98: outrider.v1.Join.worker:type_name -> outrider.v1.WorkerRole
-	28,  // 99: outrider.v1.Join.trainer:type_name -> outrider.v1.TrainerRole
-	27,  // 100: outrider.v1.Join.engine:type_name -> outrider.v1.EngineRole
-	12,  // 101: outrider.v1.Join.endpoint:type_name -> outrider.v1.Endpoint
-	7,   // 102: outrider.v1.Join.known_term:type_name -> outrider.v1.Term
-	29,  // 103: outrider.v1.Join.inventory:type_name -> outrider.v1.Inventory
-	8,   // 104: outrider.v1.WorkerRole.confirmed_timeline:type_name -> outrider.v1.Timeline
-	8,   // 105: outrider.v1.EngineRole.confirmed_timeline:type_name -> outrider.v1.Timeline
-	90,  // 106: outrider.v1.TrainerRole.log:type_name -> outrider.v1.Entry
-	30,  // 107: outrider.v1.Inventory.held:type_name -> outrider.v1.Held
-	9,   // 108: outrider.v1.Held.receipt:type_name -> outrider.v1.Receipt
-	59,  // 109: outrider.v1.Held.outcome:type_name -> outrider.v1.Outcome
-	7,   // 110: outrider.v1.Joined.term:type_name -> outrider.v1.Term
-	8,   // 111: outrider.v1.Joined.timeline:type_name -> outrider.v1.Timeline
-	12,  // 112: outrider.v1.Joined.table:type_name -> outrider.v1.Endpoint
-	10,  // 113: outrider.v1.Joined.table_segment:type_name -> outrider.v1.SegmentId
-	9,   // 114: outrider.v1.Joined.void:type_name -> outrider.v1.Receipt
-	7,   // 115: outrider.v1.NewTerm.term:type_name -> outrider.v1.Term
-	8,   // 116: outrider.v1.NewTimeline.timeline:type_name -> outrider.v1.Timeline
-	1,   // 117: outrider.v1.End.error:type_name -> outrider.v1.Error
-	10,  // 118: outrider.v1.Fetch.segments:type_name -> outrider.v1.SegmentId
-	10,  // 119: outrider.v1.Fetched.segments:type_name -> outrider.v1.SegmentId
-	43,  // 120: outrider.v1.Status.runs:type_name -> outrider.v1.RunStatus
-	103, // 121: outrider.v1.RunStatus.stats:type_name -> outrider.v1.Stats
-	8,   // 122: outrider.v1.Receipts.timeline:type_name -> outrider.v1.Timeline
-	44,  // 123: outrider.v1.Grant.receipts:type_name -> outrider.v1.Receipts
-	9,   // 124: outrider.v1.StageGrant.receipt:type_name -> outrider.v1.Receipt
-	11,  // 125: outrider.v1.StageGrant.locator:type_name -> outrider.v1.Locator
-	12,  // 126: outrider.v1.StageGrant.endpoints:type_name -> outrider.v1.Endpoint
-	10,  // 127: outrider.v1.StageGrant.segments:type_name -> outrider.v1.SegmentId
-	44,  // 128: outrider.v1.Carried.receipts:type_name -> outrider.v1.Receipts
-	44,  // 129: outrider.v1.Credit.receipts:type_name -> outrider.v1.Receipts
-	9,   // 130: outrider.v1.Cancel.receipts:type_name -> outrider.v1.Receipt
-	56,  // 131: outrider.v1.SampleDone.counts:type_name -> outrider.v1.SampleCount
-	9,   // 132: outrider.v1.SampleCount.receipt:type_name -> outrider.v1.Receipt
-	59,  // 133: outrider.v1.Report.outcomes:type_name -> outrider.v1.Outcome
-	58,  // 134: outrider.v1.Report.successes:type_name -> outrider.v1.Successes
-	44,  // 135: outrider.v1.Successes.receipts:type_name -> outrider.v1.Receipts
-	9,   // 136: outrider.v1.Outcome.receipt:type_name -> outrider.v1.Receipt
-	11,  // 137: outrider.v1.Outcome.locator:type_name -> outrider.v1.Locator
-	60,  // 138: outrider.v1.Outcome.summary:type_name -> outrider.v1.Summary
-	1,   // 139: outrider.v1.Reported.errors:type_name -> outrider.v1.Error
-	8,   // 140: outrider.v1.Confirmed.timeline:type_name -> outrider.v1.Timeline
-	12,  // 141: outrider.v1.Keeper.endpoint:type_name -> outrider.v1.Endpoint
-	10,  // 142: outrider.v1.Keep.segments:type_name -> outrider.v1.SegmentId
-	30,  // 143: outrider.v1.Keep.held:type_name -> outrider.v1.Held
-	30,  // 144: outrider.v1.Kept.held:type_name -> outrider.v1.Held
-	9,   // 145: outrider.v1.Unkept.receipts:type_name -> outrider.v1.Receipt
-	75,  // 146: outrider.v1.Take.alone:type_name -> outrider.v1.Alone
-	11,  // 147: outrider.v1.LeasedGroup.locator:type_name -> outrider.v1.Locator
-	60,  // 148: outrider.v1.LeasedGroup.summary:type_name -> outrider.v1.Summary
-	77,  // 149: outrider.v1.Lease.groups:type_name -> outrider.v1.LeasedGroup
-	12,  // 150: outrider.v1.Lease.endpoints:type_name -> outrider.v1.Endpoint
-	11,  // 151: outrider.v1.Shard.locators:type_name -> outrider.v1.Locator
-	79,  // 152: outrider.v1.Publish.shards:type_name -> outrider.v1.Shard
-	121, // 153: outrider.v1.Publish.roles:type_name -> outrider.v1.Publish.RolesEntry
-	8,   // 154: outrider.v1.Publication.timeline:type_name -> outrider.v1.Timeline
-	7,   // 155: outrider.v1.Publication.term:type_name -> outrider.v1.Term
-	79,  // 156: outrider.v1.Publication.shards:type_name -> outrider.v1.Shard
-	122, // 157: outrider.v1.Publication.roles:type_name -> outrider.v1.Publication.RolesEntry
-	12,  // 158: outrider.v1.Publication.endpoints:type_name -> outrider.v1.Endpoint
-	81,  // 159: outrider.v1.Admit.publication:type_name -> outrider.v1.Publication
-	10,  // 160: outrider.v1.Admitted.segments:type_name -> outrider.v1.SegmentId
-	11,  // 161: outrider.v1.Admitted.locators:type_name -> outrider.v1.Locator
-	82,  // 162: outrider.v1.Commit.admit:type_name -> outrider.v1.Admit
-	90,  // 163: outrider.v1.SetBase.log:type_name -> outrider.v1.Entry
-	90,  // 164: outrider.v1.Append.entry:type_name -> outrider.v1.Entry
-	101, // 165: outrider.v1.Books.reserved:type_name -> outrider.v1.Count
-	101, // 166: outrider.v1.Books.acknowledged:type_name -> outrider.v1.Count
-	123, // 167: outrider.v1.Books.discarded:type_name -> outrider.v1.Books.DiscardedEntry
-	101, // 168: outrider.v1.Books.failed:type_name -> outrider.v1.Count
-	101, // 169: outrider.v1.Books.live:type_name -> outrider.v1.Count
-	124, // 170: outrider.v1.Books.live_groups:type_name -> outrider.v1.Books.LiveGroupsEntry
-	102, // 171: outrider.v1.Stats.books:type_name -> outrider.v1.Books
-	8,   // 172: outrider.v1.Stats.timeline:type_name -> outrider.v1.Timeline
-	7,   // 173: outrider.v1.Stats.term:type_name -> outrider.v1.Term
-	106, // 174: outrider.v1.Stats.members:type_name -> outrider.v1.MemberStats
-	104, // 175: outrider.v1.Stats.step:type_name -> outrider.v1.StepStats
-	105, // 176: outrider.v1.StepStats.evictions:type_name -> outrider.v1.Eviction
-	9,   // 177: outrider.v1.Eviction.receipt:type_name -> outrider.v1.Receipt
-	9,   // 178: outrider.v1.Eviction.kept:type_name -> outrider.v1.Receipt
-	103, // 179: outrider.v1.Closed.stats:type_name -> outrider.v1.Stats
-	116, // 180: outrider.v1.UpdateState.engines:type_name -> outrider.v1.EngineState
-	101, // 181: outrider.v1.Books.DiscardedEntry.value:type_name -> outrider.v1.Count
-	0,   // 182: outrider.v1.Owner.Session:input_type -> outrider.v1.Frame
-	0,   // 183: outrider.v1.Owner.Session:output_type -> outrider.v1.Frame
-	183, // [183:184] is the sub-list for method output_type
-	182, // [182:183] is the sub-list for method input_type
-	182, // [182:182] is the sub-list for extension type_name
-	182, // [182:182] is the sub-list for extension extendee
-	0,   // [0:182] is the sub-list for field type_name
+	51,  // 21: outrider.v1.Frame.cancel:type_name -> outrider.v1.Cancel
+	57,  // 22: outrider.v1.Frame.sample_done:type_name -> outrider.v1.SampleDone
+	59,  // 23: outrider.v1.Frame.report:type_name -> outrider.v1.Report
+	63,  // 24: outrider.v1.Frame.reported:type_name -> outrider.v1.Reported
+	64,  // 25: outrider.v1.Frame.confirm:type_name -> outrider.v1.Confirm
+	65,  // 26: outrider.v1.Frame.confirmed:type_name -> outrider.v1.Confirmed
+	66,  // 27: outrider.v1.Frame.drain:type_name -> outrider.v1.Drain
+	67,  // 28: outrider.v1.Frame.release:type_name -> outrider.v1.Release
+	49,  // 29: outrider.v1.Frame.carried:type_name -> outrider.v1.Carried
+	50,  // 30: outrider.v1.Frame.credit:type_name -> outrider.v1.Credit
+	55,  // 31: outrider.v1.Frame.cancel_groups:type_name -> outrider.v1.CancelGroups
+	56,  // 32: outrider.v1.Frame.groups_cancelled:type_name -> outrider.v1.GroupsCancelled
+	54,  // 33: outrider.v1.Frame.set_slots:type_name -> outrider.v1.SetSlots
+	52,  // 34: outrider.v1.Frame.quiet:type_name -> outrider.v1.Quiet
+	53,  // 35: outrider.v1.Frame.quieted:type_name -> outrider.v1.Quieted
+	68,  // 36: outrider.v1.Frame.keeper:type_name -> outrider.v1.Keeper
+	69,  // 37: outrider.v1.Frame.keep:type_name -> outrider.v1.Keep
+	70,  // 38: outrider.v1.Frame.kept:type_name -> outrider.v1.Kept
+	71,  // 39: outrider.v1.Frame.unkept:type_name -> outrider.v1.Unkept
+	48,  // 40: outrider.v1.Frame.stage_grant:type_name -> outrider.v1.StageGrant
+	76,  // 41: outrider.v1.Frame.take:type_name -> outrider.v1.Take
+	78,  // 42: outrider.v1.Frame.cancel_take:type_name -> outrider.v1.CancelTake
+	80,  // 43: outrider.v1.Frame.lease:type_name -> outrider.v1.Lease
+	82,  // 44: outrider.v1.Frame.publish:type_name -> outrider.v1.Publish
+	83,  // 45: outrider.v1.Frame.publication:type_name -> outrider.v1.Publication
+	84,  // 46: outrider.v1.Frame.admit:type_name -> outrider.v1.Admit
+	85,  // 47: outrider.v1.Frame.admitted:type_name -> outrider.v1.Admitted
+	87,  // 48: outrider.v1.Frame.commit:type_name -> outrider.v1.Commit
+	88,  // 49: outrider.v1.Frame.rollback:type_name -> outrider.v1.Rollback
+	89,  // 50: outrider.v1.Frame.lease_status:type_name -> outrider.v1.LeaseStatus
+	90,  // 51: outrider.v1.Frame.settled:type_name -> outrider.v1.Settled
+	91,  // 52: outrider.v1.Frame.discard_groups:type_name -> outrider.v1.DiscardGroups
+	86,  // 53: outrider.v1.Frame.next:type_name -> outrider.v1.Next
+	46,  // 54: outrider.v1.Frame.add_columns:type_name -> outrider.v1.AddColumns
+	47,  // 55: outrider.v1.Frame.get_column:type_name -> outrider.v1.GetColumn
+	72,  // 56: outrider.v1.Frame.push:type_name -> outrider.v1.Push
+	73,  // 57: outrider.v1.Frame.pushed:type_name -> outrider.v1.Pushed
+	74,  // 58: outrider.v1.Frame.end_stream:type_name -> outrider.v1.EndStream
+	75,  // 59: outrider.v1.Frame.let_go:type_name -> outrider.v1.LetGo
+	19,  // 60: outrider.v1.Frame.pull:type_name -> outrider.v1.Pull
+	20,  // 61: outrider.v1.Frame.pulled:type_name -> outrider.v1.Pulled
+	22,  // 62: outrider.v1.Frame.give_back:type_name -> outrider.v1.GiveBack
+	23,  // 63: outrider.v1.Frame.gave_back:type_name -> outrider.v1.GaveBack
+	93,  // 64: outrider.v1.Frame.set_base:type_name -> outrider.v1.SetBase
+	94,  // 65: outrider.v1.Frame.append:type_name -> outrider.v1.Append
+	96,  // 66: outrider.v1.Frame.committed:type_name -> outrider.v1.Committed
+	36,  // 67: outrider.v1.Frame.restored:type_name -> outrider.v1.Restored
+	95,  // 68: outrider.v1.Frame.mapped:type_name -> outrider.v1.Mapped
+	97,  // 69: outrider.v1.Frame.get_state:type_name -> outrider.v1.GetState
+	98,  // 70: outrider.v1.Frame.state_bytes:type_name -> outrider.v1.StateBytes
+	99,  // 71: outrider.v1.Frame.saved:type_name -> outrider.v1.Saved
+	100, // 72: outrider.v1.Frame.rewind:type_name -> outrider.v1.Rewind
+	101, // 73: outrider.v1.Frame.rewound:type_name -> outrider.v1.Rewound
+	102, // 74: outrider.v1.Frame.get_stats:type_name -> outrider.v1.GetStats
+	105, // 75: outrider.v1.Frame.stats:type_name -> outrider.v1.Stats
+	111, // 76: outrider.v1.Frame.close:type_name -> outrider.v1.Close
+	112, // 77: outrider.v1.Frame.closed:type_name -> outrider.v1.Closed
+	109, // 78: outrider.v1.Frame.get_metrics:type_name -> outrider.v1.GetMetrics
+	110, // 79: outrider.v1.Frame.metrics:type_name -> outrider.v1.Metrics
+	113, // 80: outrider.v1.Frame.hold:type_name -> outrider.v1.Hold
+	114, // 81: outrider.v1.Frame.hold_granted:type_name -> outrider.v1.HoldGranted
+	115, // 82: outrider.v1.Frame.await_frontier:type_name -> outrider.v1.AwaitFrontier
+	116, // 83: outrider.v1.Frame.release_hold:type_name -> outrider.v1.ReleaseHold
+	117, // 84: outrider.v1.Frame.begin_update:type_name -> outrider.v1.BeginUpdate
+	119, // 85: outrider.v1.Frame.update_state:type_name -> outrider.v1.UpdateState
+	120, // 86: outrider.v1.Frame.get_update:type_name -> outrider.v1.GetUpdate
+	121, // 87: outrider.v1.Frame.record_update:type_name -> outrider.v1.RecordUpdate
+	122, // 88: outrider.v1.Frame.undo_update:type_name -> outrider.v1.UndoUpdate
+	7,   // 89: outrider.v1.Timeline.origin:type_name -> outrider.v1.Term
+	8,   // 90: outrider.v1.Receipt.timeline:type_name -> outrider.v1.Timeline
+	10,  // 91: outrider.v1.Locator.segment:type_name -> outrider.v1.SegmentId
+	11,  // 92: outrider.v1.Locator.columns:type_name -> outrider.v1.Locator
+	14,  // 93: outrider.v1.Run.tls:type_name -> outrider.v1.Tls
+	13,  // 94: outrider.v1.Own.run:type_name -> outrider.v1.Run
+	16,  // 95: outrider.v1.Own.config:type_name -> outrider.v1.Config
+	18,  // 96: outrider.v1.Config.source:type_name -> outrider.v1.Source
+	17,  // 97: outrider.v1.Config.times:type_name -> outrider.v1.Times
+	21,  // 98: outrider.v1.Pulled.groups:type_name -> outrider.v1.Given
+	13,  // 99: outrider.v1.Join.run:type_name -> outrider.v1.Run
+	26,  // 100: outrider.v1.Join.worker:type_name -> outrider.v1.WorkerRole
+	28,  // 101: outrider.v1.Join.trainer:type_name -> outrider.v1.TrainerRole
+	27,  // 102: outrider.v1.Join.engine:type_name -> outrider.v1.EngineRole
+	12,  // 103: outrider.v1.Join.endpoint:type_name -> outrider.v1.Endpoint
+	7,   // 104: outrider.v1.Join.known_term:type_name -> outrider.v1.Term
+	29,  // 105: outrider.v1.Join.inventory:type_name -> outrider.v1.Inventory
+	8,   // 106: outrider.v1.WorkerRole.confirmed_timeline:type_name -> outrider.v1.Timeline
+	8,   // 107: outrider.v1.EngineRole.confirmed_timeline:type_name -> outrider.v1.Timeline
+	92,  // 108: outrider.v1.TrainerRole.log:type_name -> outrider.v1.Entry
+	30,  // 109: outrider.v1.Inventory.held:type_name -> outrider.v1.Held
+	9,   // 110: outrider.v1.Held.receipt:type_name -> outrider.v1.Receipt
+	61,  // 111: outrider.v1.Held.outcome:type_name -> outrider.v1.Outcome
+	7,   // 112: outrider.v1.Joined.term:type_name -> outrider.v1.Term
+	8,   // 113: outrider.v1.Joined.timeline:type_name -> outrider.v1.Timeline
+	12,  // 114: outrider.v1.Joined.table:type_name -> outrider.v1.Endpoint
+	10,  // 115: outrider.v1.Joined.table_segment:type_name -> outrider.v1.SegmentId
+	9,   // 116: outrider.v1.Joined.void:type_name -> outrider.v1.Receipt
+	7,   // 117: outrider.v1.NewTerm.term:type_name -> outrider.v1.Term
+	8,   // 118: outrider.v1.NewTimeline.timeline:type_name -> outrider.v1.Timeline
+	1,   // 119: outrider.v1.End.error:type_name -> outrider.v1.Error
+	10,  // 120: outrider.v1.Fetch.segments:type_name -> outrider.v1.SegmentId
+	10,  // 121: outrider.v1.Fetched.segments:type_name -> outrider.v1.SegmentId
+	43,  // 122: outrider.v1.Status.runs:type_name -> outrider.v1.RunStatus
+	105, // 123: outrider.v1.RunStatus.stats:type_name -> outrider.v1.Stats
+	8,   // 124: outrider.v1.Receipts.timeline:type_name -> outrider.v1.Timeline
+	44,  // 125: outrider.v1.Grant.receipts:type_name -> outrider.v1.Receipts
+	9,   // 126: outrider.v1.StageGrant.receipt:type_name -> outrider.v1.Receipt
+	11,  // 127: outrider.v1.StageGrant.locator:type_name -> outrider.v1.Locator
+	12,  // 128: outrider.v1.StageGrant.endpoints:type_name -> outrider.v1.Endpoint
+	10,  // 129: outrider.v1.StageGrant.segments:type_name -> outrider.v1.SegmentId
+	44,  // 130: outrider.v1.Carried.receipts:type_name -> outrider.v1.Receipts
+	44,  // 131: outrider.v1.Credit.receipts:type_name -> outrider.v1.Receipts
+	9,   // 132: outrider.v1.Cancel.receipts:type_name -> outrider.v1.Receipt
+	58,  // 133: outrider.v1.SampleDone.counts:type_name -> outrider.v1.SampleCount
+	9,   // 134: outrider.v1.SampleCount.receipt:type_name -> outrider.v1.Receipt
+	61,  // 135: outrider.v1.Report.outcomes:type_name -> outrider.v1.Outcome
+	60,  // 136: outrider.v1.Report.successes:type_name -> outrider.v1.Successes
+	44,  // 137: outrider.v1.Successes.receipts:type_name -> outrider.v1.Receipts
+	9,   // 138: outrider.v1.Outcome.receipt:type_name -> outrider.v1.Receipt
+	11,  // 139: outrider.v1.Outcome.locator:type_name -> outrider.v1.Locator
+	62,  // 140: outrider.v1.Outcome.summary:type_name -> outrider.v1.Summary
+	1,   // 141: outrider.v1.Reported.errors:type_name -> outrider.v1.Error
+	8,   // 142: outrider.v1.Confirmed.timeline:type_name -> outrider.v1.Timeline
+	12,  // 143: outrider.v1.Keeper.endpoint:type_name -> outrider.v1.Endpoint
+	10,  // 144: outrider.v1.Keep.segments:type_name -> outrider.v1.SegmentId
+	30,  // 145: outrider.v1.Keep.held:type_name -> outrider.v1.Held
+	30,  // 146: outrider.v1.Kept.held:type_name -> outrider.v1.Held
+	9,   // 147: outrider.v1.Unkept.receipts:type_name -> outrider.v1.Receipt
+	77,  // 148: outrider.v1.Take.alone:type_name -> outrider.v1.Alone
+	11,  // 149: outrider.v1.LeasedGroup.locator:type_name -> outrider.v1.Locator
+	62,  // 150: outrider.v1.LeasedGroup.summary:type_name -> outrider.v1.Summary
+	79,  // 151: outrider.v1.Lease.groups:type_name -> outrider.v1.LeasedGroup
+	12,  // 152: outrider.v1.Lease.endpoints:type_name -> outrider.v1.Endpoint
+	11,  // 153: outrider.v1.Shard.locators:type_name -> outrider.v1.Locator
+	81,  // 154: outrider.v1.Publish.shards:type_name -> outrider.v1.Shard
+	123, // 155: outrider.v1.Publish.roles:type_name -> outrider.v1.Publish.RolesEntry
+	8,   // 156: outrider.v1.Publication.timeline:type_name -> outrider.v1.Timeline
+	7,   // 157: outrider.v1.Publication.term:type_name -> outrider.v1.Term
+	81,  // 158: outrider.v1.Publication.shards:type_name -> outrider.v1.Shard
+	124, // 159: outrider.v1.Publication.roles:type_name -> outrider.v1.Publication.RolesEntry
+	12,  // 160: outrider.v1.Publication.endpoints:type_name -> outrider.v1.Endpoint
+	83,  // 161: outrider.v1.Admit.publication:type_name -> outrider.v1.Publication
+	10,  // 162: outrider.v1.Admitted.segments:type_name -> outrider.v1.SegmentId
+	11,  // 163: outrider.v1.Admitted.locators:type_name -> outrider.v1.Locator
+	84,  // 164: outrider.v1.Commit.admit:type_name -> outrider.v1.Admit
+	92,  // 165: outrider.v1.SetBase.log:type_name -> outrider.v1.Entry
+	92,  // 166: outrider.v1.Append.entry:type_name -> outrider.v1.Entry
+	103, // 167: outrider.v1.Books.reserved:type_name -> outrider.v1.Count
+	103, // 168: outrider.v1.Books.acknowledged:type_name -> outrider.v1.Count
+	125, // 169: outrider.v1.Books.discarded:type_name -> outrider.v1.Books.DiscardedEntry
+	103, // 170: outrider.v1.Books.failed:type_name -> outrider.v1.Count
+	103, // 171: outrider.v1.Books.live:type_name -> outrider.v1.Count
+	126, // 172: outrider.v1.Books.live_groups:type_name -> outrider.v1.Books.LiveGroupsEntry
+	104, // 173: outrider.v1.Stats.books:type_name -> outrider.v1.Books
+	8,   // 174: outrider.v1.Stats.timeline:type_name -> outrider.v1.Timeline
+	7,   // 175: outrider.v1.Stats.term:type_name -> outrider.v1.Term
+	108, // 176: outrider.v1.Stats.members:type_name -> outrider.v1.MemberStats
+	106, // 177: outrider.v1.Stats.step:type_name -> outrider.v1.StepStats
+	107, // 178: outrider.v1.StepStats.evictions:type_name -> outrider.v1.Eviction
+	9,   // 179: outrider.v1.Eviction.receipt:type_name -> outrider.v1.Receipt
+	9,   // 180: outrider.v1.Eviction.kept:type_name -> outrider.v1.Receipt
+	105, // 181: outrider.v1.Closed.stats:type_name -> outrider.v1.Stats
+	118, // 182: outrider.v1.UpdateState.engines:type_name -> outrider.v1.EngineState
+	103, // 183: outrider.v1.Books.DiscardedEntry.value:type_name -> outrider.v1.Count
+	0,   // 184: outrider.v1.Owner.Session:input_type -> outrider.v1.Frame
+	0,   // 185: outrider.v1.Owner.Session:output_type -> outrider.v1.Frame
+	185, // [185:186] is the sub-list for method output_type
+	184, // [184:185] is the sub-list for method input_type
+	184, // [184:184] is the sub-list for extension type_name
+	184, // [184:184] is the sub-list for extension extendee
+	0,   // [0:184] is the sub-list for field type_name
 }
 
 func init() { file_outrider_proto_init() }
@@ -10599,6 +10808,8 @@ func file_outrider_proto_init() {
 		(*Frame_Settled)(nil),
 		(*Frame_DiscardGroups)(nil),
 		(*Frame_Next)(nil),
+		(*Frame_AddColumns)(nil),
+		(*Frame_GetColumn)(nil),
 		(*Frame_Push)(nil),
 		(*Frame_Pushed)(nil),
 		(*Frame_EndStream)(nil),
@@ -10640,7 +10851,7 @@ func file_outrider_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_outrider_proto_rawDesc), len(file_outrider_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   125,
+			NumMessages:   127,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -45,6 +45,20 @@ class Segment:
         return slices
 
 
+class Selected:
+    """One column of a segment."""
+
+    __slots__ = ("_name", "_segment")
+
+    def __init__(self, segment: Segment, name: str) -> None:
+        self._segment = segment
+        self._name = name
+
+    def rows(self, first: int, count: int) -> list[pa.RecordBatch]:
+        """As `Segment.rows`, of that column alone."""
+        return [rows.select([self._name]) for rows in self._segment.rows(first, count)]
+
+
 def places(at: Any, segments: Mapping[tuple[int, int], Segment]) -> tuple[tuple[Segment, int], ...]:
     """Where a group's rows begin in each segment that has columns of them, the engine's own first.
 
@@ -55,7 +69,7 @@ def places(at: Any, segments: Mapping[tuple[int, int], Segment]) -> tuple[tuple[
     return tuple((segments[one.segment.holder, one.segment.number], int(one.first_row)) for one in (at, *at.columns))
 
 
-def side_by_side(places: Sequence[tuple[Segment, int]], count: int) -> list[pa.RecordBatch]:
+def side_by_side(places: Sequence[tuple[Segment | Selected, int]], count: int) -> list[pa.RecordBatch]:
     """The columns of some rows from all their segments; shared, not copied.
 
     Args:

@@ -1,12 +1,13 @@
-"""What a stage adds: names and types of columns, and values brought into them."""
+"""What a stage or a rank adds: names and types of columns, and values brought into them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from outrider.columns import TYPES, domain, is_list
 from outrider.errors import ConfigError, DataError
@@ -16,7 +17,7 @@ _GENERATED = ("group", "slot", "trajectory", "part", "tokens", "response_length"
 
 
 def declared(what: str, adds: Any) -> list[pa.Field]:
-    """The columns that a stage adds, by name.
+    """The columns that are added, by name.
 
     Args:
         what: Names the argument in messages.
@@ -34,7 +35,7 @@ def declared(what: str, adds: Any) -> list[pa.Field]:
 def _field(what: str, name: Any, kind: Any) -> pa.Field:
     if not isinstance(name, str) or not name or name in _GENERATED:
         raise ConfigError(
-            f"outrider: {what}: a stage cannot add a column {name!r}: a group has it from its generation; give another name"
+            f"outrider: {what}: nobody can add a column {name!r}: a group has it from its generation; give another name"
         )
     metadata = None
     if isinstance(kind, pa.Field):
@@ -53,6 +54,53 @@ def _field(what: str, name: Any, kind: Any) -> pa.Field:
     return pa.field(name, kind, nullable=False, metadata=metadata)
 
 
+def inferred(what: str, values: Mapping[str, Any]) -> list[pa.Field]:
+    """The columns that values make, by name.
+
+    Raises:
+        ConfigError: No columns, a name that is taken, or values that no column can have.
+    """
+    return declared(what, {name: TYPES.get(name) or _kind(value) for name, value in values.items()})
+
+
+def _kind(values: Any) -> Any:
+    """The type of a column that values make; an object that is no type where they make none."""
+    if isinstance(values, (pa.Array, pa.ChunkedArray)):
+        return values.type
+    if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype != object:
+        return values.dtype
+    try:
+        first = values[0]
+        if isinstance(first, str):
+            return pa.utf8()
+        return (
+            pa.list_(pa.from_numpy_dtype(np.asarray(first).dtype))
+            if hasattr(first, "__len__")
+            else np.asarray(values).dtype
+        )
+    except (TypeError, ValueError, LookupError, pa.ArrowException):
+        return type(values)
+
+
+def check_domains(added: pa.RecordBatch, rows: Sequence[pa.RecordBatch], what: str) -> None:
+    """Sees that lists are as long, row by row, as those of the same domain that are there.
+
+    Raises:
+        DataError: Names column, row, what was expected and what was found.
+    """
+    have = [field for field in (rows[0].schema if rows else ()) if is_list(field.type) and domain(field) != "free"]
+    for field, column in zip(added.schema, added.columns, strict=True):
+        like = next((one for one in have if is_list(field.type) and domain(one) == domain(field)), None)
+        if like is None:
+            continue
+        lengths = pc.list_value_length(column).to_numpy()
+        expected = np.concatenate([pc.list_value_length(one.column(like.name)).to_numpy() for one in rows])
+        for row in np.flatnonzero(lengths != expected)[:1]:
+            raise DataError(
+                f"{what}: column {field.name!r}: row {row}: expected {expected[row]} values, as in column {like.name!r} of the same domain {domain(field)}, found {lengths[row]}"
+            )
+
+
 def stage_name(fields: list[pa.Field]) -> str:
     """A stage's name: what it adds. Runs and members that say the same columns mean the same stage."""
     return ", ".join(
@@ -63,26 +111,24 @@ def stage_name(fields: list[pa.Field]) -> str:
     )
 
 
-def to_columns(fields: list[pa.Field], values: Mapping[str, Any], rows: int, group: int) -> pa.RecordBatch:
-    """Brings the values that a stage gives one group into its columns.
+def to_columns(fields: list[pa.Field], values: Mapping[str, Any], rows: int, what: str) -> pa.RecordBatch:
+    """Brings values into the columns that were declared.
 
     Args:
-        fields: What the stage adds.
+        fields: What is added.
         values: By name: a value for each row, as a numpy array, an Arrow array, or anything that iterates.
-        rows: Of the group.
-        group: Named in errors.
+        rows: How many there are.
+        what: Names the rows in errors.
 
     Raises:
-        DataError: Other columns than the stage adds, another number of rows, a null, or a value of another type; names column and
+        DataError: Other columns than were declared, another number of rows, a null, or a value of another type; names column and
             row, what was expected and what was found.
     """
     if sorted(values) != [field.name for field in fields]:
         raise DataError(
-            f"outrider: group {group}: the columns {sorted(values)} were given, its stage adds {[field.name for field in fields]}; give each of them in one call"
+            f"{what}: the columns {sorted(values)} were given, {[field.name for field in fields]} are to be added; give each of them in one call"
         )
-    arrays = [
-        _column(field, values[field.name], rows, f"outrider: group {group}: column {field.name!r}") for field in fields
-    ]
+    arrays = [_column(field, values[field.name], rows, f"{what}: column {field.name!r}") for field in fields]
     return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
 
 

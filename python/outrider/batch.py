@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from outrider._added import Added
 from outrider._memory import joined
-from outrider._segment import Segment, side_by_side
+from outrider._segment import Segment, Selected, side_by_side
+from outrider._steps import Steps, awaiting, blocking
+from outrider.adds import check_domains, declared, inferred, to_columns
 from outrider.columns import flat, is_fixed, is_list, numbers
-from outrider.errors import DataError
+from outrider.errors import DataError, Refused
 from outrider.packing import Packed, pack, pad
 from outrider.view import Missing
 
@@ -29,7 +32,7 @@ class Part(NamedTuple):
 
     group: int
     attempt: int
-    places: tuple[tuple[Segment, int], ...]
+    places: tuple[tuple[Segment | Selected, int], ...]
     rows: int
 
     def follows(self, other: Part, rows: int) -> bool:
@@ -122,10 +125,11 @@ class Batch:
         admission: Identity of its lease.
     """
 
-    def __init__(self, rollout: int, admission: int, parts: list[Part]) -> None:
+    def __init__(self, rollout: int, admission: int, parts: list[Part], added: Added | None = None) -> None:
         self.rollout = rollout
         self.admission = admission
         self._parts = parts
+        self._added = added
         self._slices: list[pa.RecordBatch] | None = None
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
@@ -196,6 +200,81 @@ class Batch:
                 )
         return pa.chunked_array(chunks) if chunks else pa.chunked_array([], pa.null())
 
+    def add(self, adds: Mapping[str, Any] | None = None, /, **columns: Any) -> None:
+        """Adds columns to these rows, for every rank of the lease that reads them: a critic's values, say.
+
+        They are no part of the groups: a run that goes back, or a group that is replayed, is without them. They can be read until the
+        next rollout is committed.
+
+        Args:
+            adds: Name → type, as `outrider.Stage` takes it: a `pa.Field` gives a list its domain. None: as the values are.
+            columns: By name, one value a row of this batch in its order (a list of numbers a row for a list column): numpy or Arrow
+                arrays, or lists.
+
+        Raises:
+            ConfigError: A name that no column can have, or values without a type.
+            DataError: Another number of rows, a null, a name that the rows have, lists that do not fit their domain; names column and
+                row, and nothing has been added.
+            Conflict: Another rank has added a column of that name to some of these rows.
+            Stale: The lease was rolled back, or a later rollout is committed.
+        """
+        blocking(self._add(adds, columns))
+
+    async def add_async(self, adds: Mapping[str, Any] | None = None, /, **columns: Any) -> None:
+        """`add`, awaited."""
+        await awaiting(self._add(adds, columns))
+
+    def join(self, *names: str) -> None:
+        """Brings columns in that other ranks of the lease have added to these rows: from here on they are columns like the others.
+
+        They are joined by row and not copied. Call it after the rank that adds: a column that is not there yet is not waited for.
+
+        Raises:
+            Refused: Nobody has added a column of that name to all of these rows.
+            DataError: The rows have a column of that name.
+            Stale: The lease was rolled back, or a later rollout is committed.
+        """
+        blocking(self._join(names))
+
+    async def join_async(self, *names: str) -> None:
+        """`join`, awaited."""
+        await awaiting(self._join(names))
+
+    def _add(self, adds: Mapping[str, Any] | None, columns: Mapping[str, Any]) -> Steps[None]:
+        added, what = self._shared(), f"outrider: rollout {self.rollout}"
+        fields = inferred("add()", columns) if adds is None else declared("add()", adds)
+        rows = to_columns(fields, columns, self.num_rows, what)
+        self._free(rows.schema.names)
+        check_domains(rows, self._runs(), what)
+        yield from added.put(rows)
+        yield from self._join(rows.schema.names)
+
+    def _join(self, names: Sequence[str]) -> Steps[None]:
+        self._free(names)
+        parts = self._parts
+        for name in names:
+            beside: list[Part] = []
+            for segment, first, rows in (yield from self._shared().get(name)):
+                for part in _within(parts[len(beside) :], rows):
+                    beside.append(part._replace(places=(*part.places, (segment, first))))
+                    first += part.rows
+            parts = beside
+        self._parts, self._slices = parts, None
+
+    def _shared(self) -> Added:
+        if self._added is None:
+            raise Refused("outrider: this batch was not admitted here; add to the one that Trainer.admit gave")
+        return self._added
+
+    def _free(self, names: Sequence[str]) -> None:
+        """Refuses names that the rows have."""
+        for rows in self._runs():
+            for name in names:
+                if name in rows.schema.names:
+                    raise DataError(
+                        f"outrider: rollout {self.rollout}: column {name!r}: expected a name that is not taken, found that the rows have it; give another name"
+                    )
+
     def packed(self, *names: str, out: Any = None) -> Packed:
         """Gathers columns of the whole shard, one copy.
 
@@ -247,3 +326,12 @@ class Batch:
                 slices += side_by_side(part.places, rows)
             self._slices = slices
         return self._slices
+
+
+def _within(parts: Sequence[Part], rows: int) -> Iterator[Part]:
+    """The first of some parts that make up so many rows."""
+    for part in parts:
+        if rows <= 0:
+            return
+        rows -= part.rows
+        yield part

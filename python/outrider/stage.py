@@ -71,7 +71,7 @@ class StageGroup(Execution):
         return await awaiting(self._add(columns, self.runner.reporter.submit))
 
     def _add(self, columns: Mapping[str, Any], submit: Callable[[Finished], None]) -> Steps[bool]:
-        batch = to_columns(self.stage.fields, columns, self.rows.rows.num_rows, self.group)
+        batch = to_columns(self.stage.fields, columns, self.rows.rows.num_rows, f"outrider: group {self.group}")
         return (yield from self.end(Finished(self, "success", batch=batch), submit))
 
 

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from outrider import _wire_pb2 as wire
+from outrider._added import Added
 from outrider._channel import Answer
 from outrider._log_copy import LogCopy
 from outrider._member import Member
@@ -203,7 +204,7 @@ class Trainer:
                 self._member.ask(cancel_take=wire.CancelTake(rollout=rollout))
                 raise
             self._coming = None
-            return self._batch(answer)
+            return self._batch(answer, [0])
 
     def _asked(self, rollout: int) -> Future[Answer]:
         """The answer on its way for a rollout; a call that was cancelled may have asked already."""
@@ -223,9 +224,9 @@ class Trainer:
         request = wire.Admit(
             publication=publication.message, shards=shards, role=self.role, rank=self.rank, generation=self.generation
         )
-        return self._batch((yield Wait(self._member.ask(admit=request))))
+        return self._batch((yield Wait(self._member.ask(admit=request))), shards)
 
-    def _batch(self, answer: Answer) -> Batch:
+    def _batch(self, answer: Answer, shards: Sequence[int]) -> Batch:
         """The batch of an `Admitted`, mapped."""
         admitted = answer.frame.admitted
         found = self._member.attachment.map(admitted.segments, answer.fds)
@@ -233,4 +234,5 @@ class Trainer:
             Part(group, attempt, places(at, found), at.rows)
             for at, group, attempt in zip(admitted.locators, admitted.groups, admitted.attempts, strict=True)
         ]
-        return Batch(admitted.rollout, admitted.admission, parts)
+        added = Added(self._member, admitted.admission, admitted.rollout, shards)
+        return Batch(admitted.rollout, admitted.admission, parts, added)

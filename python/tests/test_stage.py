@@ -103,8 +103,8 @@ def test_S11_18_another_member_of_the_stage_takes_over_and_the_generation_stays(
     ("given", "message"),
     [
         ({"reward": [1.0]}, "group 0: column 'reward': expected 2 values, one for each row, found 1"),
-        ({"reward": [1.0, 2.0], "extra": [1, 2]}, "the columns .* were given, its stage adds"),
-        ({}, r"the columns \[\] were given, its stage adds \['reward'\]"),
+        ({"reward": [1.0, 2.0], "extra": [1, 2]}, "the columns .* were given, .* are to be added"),
+        ({}, r"the columns \[\] were given, \['reward'\] are to be added"),
         ({"reward": [1.0, None]}, "column 'reward': row 1: expected double, found None"),
         ({"reward": [1.0, True]}, "column 'reward': row 1: expected double, found True"),
         ({"reward": np.array(["a", "b"])}, "column 'reward': expected double, found <U1"),

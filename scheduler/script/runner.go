@@ -132,7 +132,7 @@ func init() {
 		"freed": (*Runner).cmdFreed, "slots": (*Runner).cmdSlots, "engine": (*Runner).cmdEngine, "quiet": (*Runner).cmdQuiet, "cancel-groups": (*Runner).cmdCancelGroups, "credit": (*Runner).cmdCredit, "mapped": (*Runner).cmdMapped, "kept": (*Runner).cmdKept,
 		"push": (*Runner).cmdPush, "end-stream": (*Runner).cmdEndStream, "source": (*Runner).cmdSource,
 		"take": (*Runner).cmdTake, "cancel-take": (*Runner).cmdCancelTake, "publish": (*Runner).cmdPublish,
-		"admit": (*Runner).cmdAdmit, "commit": (*Runner).cmdCommit, "rollback": (*Runner).cmdRollback,
+		"add": (*Runner).cmdAdd, "added": (*Runner).cmdAdded, "admit": (*Runner).cmdAdmit, "commit": (*Runner).cmdCommit, "rollback": (*Runner).cmdRollback,
 		"status": (*Runner).cmdStatus, "discard-groups": (*Runner).cmdDiscardGroups, "appended": (*Runner).cmdAppended, "restored": (*Runner).cmdRestored,
 		"train": (*Runner).cmdTrain, "weights": (*Runner).cmdWeights,
 		"hold": (*Runner).cmdHold, "frontier": (*Runner).cmdFrontier, "cancel-frontier": (*Runner).cmdCancelFrontier,

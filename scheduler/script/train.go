@@ -72,12 +72,37 @@ func (r *Runner) cmdAdmit(a *args) {
 	if a.has("digest") {
 		req.Digest[0] += byte(a.number("digest", 0))
 	}
-	if named := a.text("shards", ""); named != "" {
-		for shard := range strings.SplitSeq(named, ",") {
-			req.Shards = append(req.Shards, int(number(shard)))
-		}
-	}
+	req.Shards = a.shards()
 	r.result(r.admit(p, req), "")
+}
+
+// shards are those that a command names; nil: none.
+func (a *args) shards() (all []int) {
+	for _, shard := range a.numbers("shards") {
+		all = append(all, int(shard))
+	}
+	return all
+}
+
+// cmdAdd is a rank's word that it has added columns to rows that it admitted.
+func (r *Runner) cmdAdd(a *args) {
+	admission := r.findAdmission(a.word("an admission"))
+	p := r.find(a.word("a trainer"))
+	r.result(r.owner.AddColumns(scheduler.AddRequest{
+		Admission: admission, Session: p.member.Session, Shards: a.shards(), Columns: strings.Split(a.text("columns", "values"), ","),
+		Handle: leases.Handle(a.number("segment", 1)), Rows: a.number("rows", 0),
+	}), "")
+}
+
+// cmdAdded asks where a column is that ranks added.
+func (r *Runner) cmdAdded(a *args) {
+	admission := r.findAdmission(a.word("an admission"))
+	p := r.find(a.word("a trainer"))
+	all, err := r.owner.AddedColumn(admission, p.member.Session, a.shards(), a.text("column", "values"))
+	for _, at := range all {
+		r.say("rows %d to %d of segment %d of %s", at.First, at.First+at.Rows, at.Handle, r.session(at.Holder))
+	}
+	r.result(err, "")
 }
 
 func (r *Runner) admit(p *process, req scheduler.AdmitRequest) error {
