@@ -84,7 +84,7 @@ def test_S6_13_wrong_columns_are_refused_and_may_be_given_again(leased):
     with pytest.raises(outrider.ConfigError, match="column 'values' is of type"):
         critic.add(values=[object()] * 8)
     critic.add(values=np.arange(8.0))
-    with pytest.raises(outrider.Conflict, match='column "values" of shard 0 .* was added by session'):
+    with pytest.raises(outrider.Conflict, match=r'column "values" of shard 0 .* was added by session'):
         actors[0].add(values=np.zeros(4))
     lease.rollback("the step was given up")
     with pytest.raises(outrider.Stale, match="is ROLLED_BACK"):
