@@ -122,8 +122,13 @@ func (p *Process) fetchRows(access bridge.Access, holder, keeper *wire.Endpoint,
 
 func (p *Process) fetchRowsFrom(access bridge.Access, from *wire.Endpoint, at *wire.Locator) (fd int, far bool, err error) {
 	if from.GetHost() == p.host {
-		fds, err := p.fetchNear(access.Token, from, []*wire.SegmentId{at.GetSegment()})
+		ids := []*wire.SegmentId{at.GetSegment()}
+		fds, err := p.fetchNear(access.Token, from, ids)
 		if err == nil {
+			if err = checkSegments(ids, fds); err != nil {
+				bridge.CloseDescriptors(fds)
+				return -1, false, err
+			}
 			return fds[0], false, nil
 		}
 		if !errors.Is(err, errUnreachable) || from.GetAddress() == "" {
