@@ -190,8 +190,9 @@ func (p *Process) fetchShard(access bridge.Access, publication *wire.Publication
 // checkSegments sees that what another sidecar of this host handed over is sealed. Its rows were checked when it was sealed, before
 // anybody heard of them (sealReport), and cannot have changed since; in a run with checksums that is seen, too.
 func checkSegments(ids []*wire.SegmentId, fds []int) error {
-	for i, fd := range fds {
-		if ids[i].Checksum == nil {
+	for i, id := range ids {
+		fd := fds[i]
+		if id.Checksum == nil {
 			if _, err := arrowio.CheckSealed(fd); err != nil {
 				return named(err)
 			}
@@ -205,7 +206,7 @@ func checkSegments(ids []*wire.SegmentId, fds []int) error {
 		if err != nil {
 			return named(err)
 		}
-		err = checkSum(fmt.Sprintf("segment %d of session %016x", ids[i].GetNumber(), ids[i].GetHolder()), segment, ids[i].GetChecksum())
+		err = checkSum(fmt.Sprintf("segment %d of session %016x", id.GetNumber(), id.GetHolder()), segment, id.GetChecksum())
 		segment.Close()
 		if err != nil {
 			return err
