@@ -129,11 +129,25 @@ def to_row(sample: Any, group: int, slot: int, part: int = 0) -> Row:
     return row
 
 
+def _array(value: Any, expected: str) -> npt.NDArray[Any]:
+    """As numpy reads it; what numpy can only keep as objects is refused."""
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise DataError(f"expected {expected}, found sequences of different lengths") from None
+    if array.dtype == object:
+        values = list(enumerate(array.flat))
+        strange = [one for one in values if not isinstance(one[1], (int, float, np.number))]
+        at, found = strange[0] if strange else max(values, key=lambda one: abs(one[1]))  # no dtype is that wide
+        raise DataError(f"expected {expected}, found {found!r} ({type(found).__name__}) at position {at}")
+    return array
+
+
 def _integers(kind: Any) -> Any:
     limits = np.iinfo(kind)
 
     def convert(value: Any) -> npt.NDArray[Any]:
-        array = np.asarray(value)
+        array = _array(value, f"a 1-d array of {np.dtype(kind)}")
         if array.ndim != 1:
             raise DataError(
                 f"expected a 1-d array of {np.dtype(kind)}, found {array.ndim} dimensions {list(array.shape)}"
@@ -153,7 +167,7 @@ def _integers(kind: Any) -> Any:
 
 
 def _logprobs(value: Any) -> npt.NDArray[np.float32]:
-    array = np.asarray(value)
+    array = _array(value, "a 1-d array of float32")
     if array.ndim != 1:
         raise DataError(f"expected a 1-d array of float32, found {array.ndim} dimensions {list(array.shape)}")
     if array.size and array.dtype.kind not in "fiu":
@@ -162,7 +176,7 @@ def _logprobs(value: Any) -> npt.NDArray[np.float32]:
 
 
 def _mask(value: Any) -> npt.NDArray[np.uint8]:
-    array = np.asarray(value)
+    array = _array(value, "a 1-d array of uint8")
     if array.dtype.kind == "b":
         return array.astype(np.uint8)
     checked: npt.NDArray[np.uint8] = _integers(np.uint8)(array)
@@ -225,7 +239,7 @@ def _other(value: Any) -> Any:
     """A user's own column: text, a number, or a 1-d array of numbers."""
     if isinstance(value, str):
         return value
-    array = np.asarray(value)
+    array = _array(value, "a number, text, or a 1-d array of numbers")
     if array.dtype.kind == "b":
         raise DataError("expected numbers or text, found bool; masks are uint8")
     if array.dtype.kind not in "iuf" or array.ndim > 1:

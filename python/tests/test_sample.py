@@ -90,6 +90,18 @@ WRONG = [
         {"status": "done"},
         "column 'status': expected one of 'completed', 'truncated', 'aborted', 'failed', found 'done'",
     ),
+    (
+        {"tokens": [[1, 2], [3]]},
+        "column 'tokens': expected a 1-d array of int32, found sequences of different lengths",
+    ),
+    (
+        {"logprobs": [0.5, None]},
+        "column 'logprobs': expected a 1-d array of float32, found None (NoneType) at position 1",
+    ),
+    (
+        {"tokens": [1, 1 << 70]},
+        "column 'tokens': expected a 1-d array of int32, found 1180591620717411303424 (int) at position 1",
+    ),
     ({"text": 3}, "column 'text': expected text, found 3 (int)"),
     ({"flag": True}, "column 'flag': expected numbers or text, found bool; masks are uint8"),
     (
