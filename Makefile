@@ -96,7 +96,7 @@ simulate: ## whole runs with random losses, drawn from seeds; SEEDS=N SEED=FIRST
 	@go run ./cmd/outrider simulate --seeds $(or $(SEEDS),10000) --seed $(or $(SEED),1) --events $(or $(EVENTS),1000)
 
 .PHONY: broken
-broken: ## takes one guard of the core away at a time and shows which test or seed goes red; ONLY=word
+broken: ## takes one guard away at a time and shows which test or seed goes red, half an hour; ONLY=word
 	@go run ./tools/broken -only "$(ONLY)"
 
 # ---- checks ------------------------------------------------------------------------------------------------------

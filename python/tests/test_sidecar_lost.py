@@ -11,6 +11,8 @@ from conftest import rows
 from test_ranks import generate
 
 import outrider
+from outrider import _wire_pb2 as wire
+from outrider._log_copy import LogCopy
 from outrider.run import Run
 from outrider.start import configure, own_as
 
@@ -137,3 +139,27 @@ def test_S12_16_weights_that_the_copy_does_not_reach_are_refused(owner, run):
         trainer.next(1)
     # A rank that has left in order keeps nothing: what it says later is a checkpoint's word.
     assert (ID, "trainer", 0) not in outrider._log_copy._copies
+
+
+def test_S12_16_the_copy_follows_an_entry_of_a_later_life_of_the_owner():
+    copy = LogCopy.of("of no run", "trainer", 0)
+
+    def append(index, data):
+        copy.take(wire.Frame(append=wire.Append(entry=wire.Entry(index=index, data=data))))
+
+    def brought():
+        role = wire.TrainerRole()
+        copy.bring(role)
+        return role.copied, role.base, [(entry.index, entry.data) for entry in role.log]
+
+    append(4, b"before there is a base")
+    assert brought() == (False, b"", [])
+    copy.take(wire.Frame(set_base=wire.SetBase(index=4, base=b"base", log=[wire.Entry(index=5, data=b"first")])))
+    append(6, b"first")
+    append(7, b"first")
+    assert brought() == (True, b"base", [(5, b"first"), (6, b"first"), (7, b"first")])
+    append(6, b"second")  # What stood there and after it was never answered.
+    assert brought() == (True, b"base", [(5, b"first"), (6, b"second")])
+    copy.forget()
+    assert LogCopy.of("of no run", "trainer", 0) is not copy
+    LogCopy.of("of no run", "trainer", 0).forget()

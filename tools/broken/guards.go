@@ -1,6 +1,6 @@
 package main
 
-// guards are what keeps the promises of the core, each with the change that takes it away.
+// guards are what keeps the promises of the core and of the sidecar, each with the change that takes it away.
 var guards = []guard{
 	{"term: an owner that met a later term ends", "scheduler/members.go", "case s.term.Less(known):", "case false:"},
 	{"term: an owner that was just looked up goes above", "scheduler/members.go", "case in.LookedUp && known.Number >= s.term.Number:", "case false && in.LookedUp:"},
@@ -184,4 +184,25 @@ var guards = []guard{
 	{"pulled: it fails so often", "scheduler/pull.go", "if p.faults >= maxFaults {", "if false {"},
 	{"rows: those of a settled group are not given again", "leases/pull.go", "for group, key := range l.keys {\n\t\tif settled", "for group, key := range l.keys {\n\t\tif false && settled"},
 	{"pushes: those of a session that is gone are over", "scheduler/members.go", "return p.session == m.session", "return false"},
+	{"keeper: memory that is released comes back", "sidecar/keep.go", "m.p.segments.release(segment.GetHolder(), segment.GetNumber())", "_ = segment"},
+	{"keeper: for sidecars of its run alone", "sidecar/keep.go", "case !p.segments.admits(keep.GetToken()):", "case false:"},
+	{"keeper: another life of the owner hears what is kept", "sidecar/keep.go", "if len(m.keeps) == 0 {", "if true {"},
+	{"keeper: a worker that leaves hands over first", "sidecar/handover.go", "case h.to == nil || len(h.due) == 0 || m.ended != nil:", "case len(h.leaves) > 0 || h.to == nil || len(h.due) == 0 || m.ended != nil:"},
+	{"keeper: what was finished before it is handed over, too", "sidecar/handover.go", "if m.work.finished[execution].taken {", "if false {"},
+	{"segment: it is here until its last use ends", "sidecar/segments.go", "if h.uses--; h.uses > 0 {", "if h.uses--; false {"},
+	{"segment: it is gone with its last use", "sidecar/segments.go", "if h.uses--; h.uses > 0 {", "if h.uses--; true {"},
+	{"segment: for sidecars of its run alone", "sidecar/segments.go", "if !s.tokens[token] {", "if false {"},
+	{"stream: a producer's sidecar keeps what it pushed", "sidecar/push.go", "\t\t\tm.keep(push)\n", ""},
+	{"stream: it lets go of what has settled", "sidecar/push.go", "delete(m.producer.kept, leases.PushID(id))", "_ = id"},
+	{"log: an entry of a later life takes the place", "sidecar/rank.go", "for at > 0 && r.log[at-1].GetIndex() >= entry.GetIndex() {", "for false {"},
+	{"log: a rank whose run went back says so", "sidecar/rank.go", "r.unsaid = r.stateAt > last || r.unsaid && r.stateAt < last", "r.unsaid = false"},
+	{"log: the shim's copy of one ends when there is another", "sidecar/rank.go", "\tif r.copied {\n\t\tr.copied, r.log = false, nil\n\t}\n", ""},
+	{"log: the shim's copy of one is brought", "sidecar/rank.go", "if role.GetCopied() {", "if false {"},
+	{"status: not while a commit is being decided", "sidecar/look.go", "if o.scheduler.Deciding() {", "if false {"},
+	{"status: of a run that is joined", "sidecar/look.go", "if m.ended != nil || m.joining != nil {", "if m.ended != nil {"},
+	{"share: each segment once between hosts", "sidecar/share.go", "if s.landed[segmentKey{id.GetHolder(), id.GetNumber()}] == nil {", "if true {"},
+	{"share: until its rollout is committed", "sidecar/share.go", "if l.rollout <= rollout {", "if false {"},
+	{"share: for sidecars of its run alone", "sidecar/share.go", "if !hmac.Equal([]byte(fetch.GetToken()), []byte(access.Token)) {", "if false {"},
+	{"publication: it is what was published", "sidecar/admit.go", "if err == nil && !bytes.Equal(digest, publication.GetDigest()) {", "if err == nil && bytes.Equal(digest, nil) {"},
+	{"commit: who asks after it hears of it", "sidecar/requests.go", "if speaksOfCommits(frame) && o.scheduler.Deciding() {", "if false {"},
 }

@@ -96,8 +96,12 @@ func (g guard) run(root, dir string, seeds int) (string, error) {
 		{"./scheduler", "-run=" + variants},
 		{"./scheduler/simulate", fmt.Sprintf("-simulate.seeds=%d", seeds)},
 	}
-	if !strings.HasPrefix(g.file, "leases/") {
+	switch first, _, _ := strings.Cut(g.file, "/"); first {
+	case "leases":
+	case "scheduler":
 		passes = passes[1:]
+	default:
+		passes = [][]string{{"./" + first}}
 	}
 	var out string
 	for _, pass := range passes {
