@@ -185,7 +185,6 @@ var guards = []guard{
 	{"rows: those of a settled group are not given again", "leases/pull.go", "for group, key := range l.keys {\n\t\tif settled", "for group, key := range l.keys {\n\t\tif false && settled"},
 	{"pushes: those of a session that is gone are over", "scheduler/members.go", "return p.session == m.session", "return false"},
 	{"keeper: memory that is released comes back", "sidecar/keep.go", "m.p.segments.release(segment.GetHolder(), segment.GetNumber())", "_ = segment"},
-	{"keeper: for sidecars of its run alone", "sidecar/keep.go", "case !p.segments.admits(keep.GetToken()):", "case false:"},
 	{"keeper: another life of the owner hears what is kept", "sidecar/keep.go", "if len(m.keeps) == 0 {", "if true {"},
 	{"keeper: a worker that leaves hands over first", "sidecar/handover.go", "case h.to == nil || len(h.due) == 0 || m.ended != nil:", "case len(h.leaves) > 0 || h.to == nil || len(h.due) == 0 || m.ended != nil:"},
 	{"keeper: what was finished before it is handed over, too", "sidecar/handover.go", "if m.work.finished[execution].taken {", "if false {"},
