@@ -109,6 +109,17 @@ func TestS10_11_FinishedGroupsOfAKilledWorkerAreReadFromTheirKeeperByAnotherHost
 	require.Equal(t, []int64{0, 1}, trainer.train(0))
 }
 
+// The owner tells a worker of its keeper when there is one: what it has finished by then is handed over, too.
+func TestS10_11_WhatWasFinishedBeforeItsKeeperCameIsKept(t *testing.T) {
+	t.Parallel()
+	_, address := startOwner(t, testConfig(), 8, false)
+	worker := startWorker(t, address, "engine-0", 4)
+	worker.finish(2)
+	trainer := startTrainer(t, address, -1, nil)
+	rescue(t, worker, trainer, 2)
+	require.Equal(t, []int64{0, 1}, trainer.train(0))
+}
+
 func TestS10_11_AWorkerKilledBetweenPublishAndAdmit(t *testing.T) {
 	t.Parallel()
 	_, address := startOwner(t, testConfig(), 8, false)

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"outrider/bridge/wire"
+	"outrider/leases"
 )
 
 func streamConfig() *wire.Config {
@@ -74,4 +75,25 @@ func TestS1_11_AGrantCarriesWhatWasPushed(t *testing.T) {
 	require.Contains(t, producer.ask(&wire.Frame{Member: producer.member, Body: &wire.Frame_Push{Push: uneven}}).GetError().GetMessage(), "1 ids, 0 digests")
 	uneven.Digests = [][]byte{{1}}
 	require.Contains(t, producer.ask(&wire.Frame{Member: producer.member, Body: &wire.Frame_Push{Push: uneven}}).GetError().GetMessage(), "a digest of 1 bytes")
+}
+
+func TestS1_12_AProducersSidecarLetsGoOfWhatHasSettled(t *testing.T) {
+	t.Parallel()
+	m := &member{}
+	m.letGo([][]byte{{1}})
+	push := &wire.Push{}
+	var gone [][]byte
+	for _, id := range []string{"a", "b", "c"} {
+		push.Ids, push.Digests, push.Rows = append(push.Ids, []byte(id)), append(push.Digests, make([]byte, 16)), append(push.Rows, []byte("row"))
+		name := leases.NamePush([]byte(id))
+		gone = append(gone, name[:])
+	}
+	m.keep(push)
+	require.Len(t, m.producer.kept, 3)
+	m.letGo(gone[:2])
+	require.Len(t, m.producer.kept, 1)
+	require.Equal(t, []leases.PushID{leases.NamePush([]byte("c"))}, m.producer.order)
+	m.letGo(gone)
+	require.Empty(t, m.producer.kept)
+	require.Empty(t, m.producer.order)
 }

@@ -71,3 +71,35 @@ func TestACopyIsTheSidecarsOwnLogOnceTheOwnerHasGivenIt(t *testing.T) {
 	r = newRankLog(&wire.TrainerRole{Base: []byte("base"), Log: []*wire.Entry{entry(1)}})
 	require.Empty(t, joined(r).GetBase(), "a log is the sidecar's own, or said to be a copy")
 }
+
+func TestAnEntryOfALaterLifeOfTheOwnerTakesThePlaceOfWhatWasNeverAnswered(t *testing.T) {
+	t.Parallel()
+	entry := func(index uint64, data string) *wire.Entry { return &wire.Entry{Index: index, Data: []byte(data)} }
+	r := newRankLog(&wire.TrainerRole{StateAt: -1})
+	r.setBase(&wire.SetBase{Index: 3, Base: []byte("base")})
+	for index := uint64(3); index <= 6; index++ {
+		r.append(entry(index, "first"))
+	}
+	require.Equal(t, []*wire.Entry{entry(4, "first"), entry(5, "first"), entry(6, "first")}, r.log, "the base has the entry 3")
+	r.append(entry(5, "first"))
+	require.Len(t, r.log, 3, "the same again")
+	r.append(entry(5, "second"))
+	require.Equal(t, []*wire.Entry{entry(4, "first"), entry(5, "second")}, r.log)
+}
+
+func TestS12_06_ARankSaysThatItsWeightsAndTheRunAreApart(t *testing.T) {
+	t.Parallel()
+	r := newRankLog(&wire.TrainerRole{StateAt: 4})
+	said := func() *wire.TrainerRole {
+		role := &wire.TrainerRole{}
+		r.fillJoin(role)
+		return role
+	}
+	r.rewound(4)
+	require.False(t, said().GetUnsaid(), "the run is where the weights are")
+	r.rewound(2)
+	require.True(t, said().GetUnsaid(), "the weights may hold what replays")
+	r.restored(&wire.Restored{Rollout: 2})
+	require.False(t, said().GetUnsaid())
+	require.EqualValues(t, 2, said().GetStateAt())
+}

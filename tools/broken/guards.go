@@ -186,7 +186,7 @@ var guards = []guard{
 	{"pushes: those of a session that is gone are over", "scheduler/members.go", "return p.session == m.session", "return false"},
 	{"keeper: memory that is released comes back", "sidecar/keep.go", "m.p.segments.release(segment.GetHolder(), segment.GetNumber())", "_ = segment"},
 	{"keeper: another life of the owner hears what is kept", "sidecar/keep.go", "if len(m.keeps) == 0 {", "if true {"},
-	{"keeper: a worker that leaves hands over first", "sidecar/handover.go", "case h.to == nil || len(h.due) == 0 || m.ended != nil:", "case len(h.leaves) > 0 || h.to == nil || len(h.due) == 0 || m.ended != nil:"},
+	{"keeper: a worker that leaves hands over first", "sidecar/handover.go", "if m.work == nil {\n\t\tthen()", "if true {\n\t\tthen()"},
 	{"keeper: what was finished before it is handed over, too", "sidecar/handover.go", "if m.work.finished[execution].taken {", "if false {"},
 	{"segment: it is here until its last use ends", "sidecar/segments.go", "if h.uses--; h.uses > 0 {", "if h.uses--; false {"},
 	{"segment: it is gone with its last use", "sidecar/segments.go", "if h.uses--; h.uses > 0 {", "if h.uses--; true {"},

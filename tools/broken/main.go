@@ -88,7 +88,7 @@ func (g guard) run(root, dir string, seeds int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	args := []string{"test", "-overlay", overlay, "-vet=off", "-ldflags=-s -w", "-count=1", "-timeout=120s", "-failfast"}
+	args := []string{"test", "-overlay", overlay, "-vet=off", "-ldflags=-s -w", "-count=1", "-timeout=60s", "-failfast"}
 	variants := "^(TestS10_0[35]_Stories|TestScriptsReadAsTheCommandDoes)" // the stories again and again: seconds, where the others take one
 	passes := [][]string{
 		{"./leases", "-rapid.checks=20", "-rapid.nofailfile", "-rapid.shrinktime=1s"},
