@@ -58,11 +58,8 @@ func (s *Scheduler) has(t *take) string {
 	return groups
 }
 
-// topUp lets the source go on beyond its end for what the last batch lacks, and reports whether it does.
+// topUp lets a source that is dry go on beyond its end for what the last batch lacks, and reports whether it does.
 func (s *Scheduler) topUp(t *take) bool {
-	if s.cfg.Policy.Last != LastNextEpoch || s.buffer.n == 0 && t.refill == nil || !s.dry() {
-		return false
-	}
 	lacks := left(s.buffer.tally, t.want)
 	n := lacks.Groups
 	if lacks.Samples > 0 {
