@@ -274,9 +274,12 @@ func (m *member) lookFor() bool {
 				return
 			}
 			m.p.ask(&wire.Frame{Member: m.id, Body: &wire.Frame_Locate{Locate: &wire.Locate{Run: m.join.GetRun().GetName()}}}, func(answer *wire.Frame) {
-				if address := answer.GetLocated().GetAddress(); address != "" {
+				switch address := answer.GetLocated().GetAddress(); {
+				case answer.GetError() != nil:
+					m.finish(bridge.FromWire(answer.GetError())) // there will be no other owner
+				case address != "":
 					m.connect(address, true)
-				} else {
+				default:
 					m.lost(nil)
 				}
 			})

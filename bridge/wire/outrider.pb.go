@@ -3998,7 +3998,7 @@ func (*Leave) Descriptor() ([]byte, []int) {
 	return file_outrider_proto_rawDescGZIP(), []int{32}
 }
 
-// Sidecar to shim: the owner of this run is gone; where is it?
+// Sidecar to shim: the owner of this run is gone; where is it? An error says that there will be none any more.
 type Locate struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Run           string                 `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`

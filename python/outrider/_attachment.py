@@ -16,7 +16,7 @@ from outrider._channel import Answer, Channel
 from outrider._segment import Segment
 from outrider._sidecar import Sidecar
 from outrider._supply import Supply
-from outrider.errors import Closed, Error
+from outrider.errors import Closed, Error, OwnerLost
 
 log = logging.getLogger("outrider")
 _LEVELS = {"warn": logging.WARNING, "warning": logging.WARNING, "error": logging.ERROR}
@@ -146,11 +146,13 @@ class Attachment:
     def _answer_locate(self, question: Any) -> None:
         """Looks the owner up, off the reading thread because the name directory may take its time."""
         try:
-            address = self._locate()
+            answer = wire.Frame(located=wire.Located(address=self._locate()))
+        except OwnerLost as error:
+            answer = wire.Frame(error=wire.Error(kind="owner_lost", message=str(error)))
         except Exception as error:
             log.debug("outrider: the owner is not to be found at this time: %s", error)
-            address = ""
-        self.channel.reply(question, wire.Frame(located=wire.Located(address=address)))
+            answer = wire.Frame(located=wire.Located())
+        self.channel.reply(question, answer)
 
     def _on_end(self) -> Error:
         if self._closing:

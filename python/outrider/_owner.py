@@ -6,7 +6,7 @@ import logging
 import os
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from outrider import _ray
 from outrider import _wire_pb2 as wire
@@ -17,6 +17,10 @@ from outrider.start import own_as
 from outrider.tls import TLS
 
 log = logging.getLogger("outrider")
+
+INLINE_BYTES = 64 << 10
+"""Source and state of at most this, pickled, are in the actor's own description; more is an object of the process that starts the run.
+Ray itself makes an object of any argument above 100 KiB, and warns at each start of an actor whose next life needs one."""
 
 LOCATE_SECONDS = 10.0
 """How long one look for the owner's actor may take; the sidecar asks again."""
@@ -30,23 +34,28 @@ class OwnerActor:
         name: str,
         run_id: str,
         token: str,
-        sources: list[Any],
+        begins: bytes | list[Any],
         config: bytes,
-        state: bytes | None,
         tls: TLS | None,
     ) -> None:
-        """Owns the run. A first life that cannot keeps the reason for `describe`; a later one ends, so that Ray tries again."""
+        """Owns the run. A first life that cannot keeps the reason for `describe`; a later one ends, so that Ray tries again.
+
+        Args:
+            name: Of the run.
+            run_id: Of the run.
+            token: Of the run.
+            begins: The run's source and state, pickled, or a list of the reference to both.
+            config: The wire's configuration.
+            tls: The run's certificates.
+        """
         self._identity = name, run_id, token
         self._tls = tls
         self._failure: Error | None = None
         recover = _ray.actor_was_restarted()
         try:
-            import ray
-
             message = wire.Config.FromString(config)
-            self._run = own_as(
-                name, run_id, token, ray.get(sources[0]), message, None if recover else state, recover, tls
-            )
+            source, state = _begins(begins)
+            self._run = own_as(name, run_id, token, source, message, None if recover else state, recover, tls)
         except Error as error:
             if recover:
                 log.exception("outrider: a later life of run %r's owner could not start", name)
@@ -78,17 +87,28 @@ class InActor:
     Attributes:
         hint: Address of the life that was met last.
         actor: The actor's handle.
-        source: Keeps the source's object for later lives: Ray lets go of a constructor's arguments once the first life is up.
+        begins: Keeps the object of a large source for later lives: Ray lets go of a constructor's arguments once the first life is up.
     """
 
     hint: str
     actor: Any
-    source: Any = None
+    begins: Any = None
 
     def address(self) -> str:
-        """Asks the actor, which answers as soon as its present life is up."""
-        # As a future: ray.get in a thread of an async actor warns of an event loop that this thread does not block.
-        found = self.actor.describe.remote().future().result(LOCATE_SECONDS)
+        """Asks the actor, which answers as soon as its present life is up.
+
+        Raises:
+            OwnerLost: It has no life any more, and gets none.
+        """
+        import ray
+
+        try:
+            # As a future: ray.get in a thread of an async actor warns of an event loop that this thread does not block.
+            found = self.actor.describe.remote().future().result(LOCATE_SECONDS)
+        except ray.exceptions.ActorDiedError as error:
+            raise OwnerLost(
+                "outrider: the owner's actor has ended and Ray does not restart it; start the run again with the checkpoint's state"
+            ) from error
         if isinstance(found, Error):
             raise found
         return str(found[3])
@@ -127,13 +147,15 @@ def start_actor(
         # The actor ends with this process in any case, so beside it is where the loss of no other node ends a life of the owner.
         "scheduling_strategy": _ray.this_node(),
     }
-    kept = ray.put(source)
+    pickled = _ray.pickled((source, state))
+    kept = None if len(pickled) <= INLINE_BYTES else ray.put((source, state))
+    # Inside a list the reference stays one, and the actor's every life gets the object itself.
+    begins = pickled if kept is None else [kept]
     try:
-        # Inside a list the reference stays one, and the actor's every life gets the object itself.
         actor = (
             ray.remote(OwnerActor)
             .options(**options)
-            .remote(name, run_id, token, [kept], config.SerializeToString(), state, tls)
+            .remote(name, run_id, token, begins, config.SerializeToString(), tls)
         )
     except ValueError as error:
         if "already" not in str(error):
@@ -149,6 +171,15 @@ def start_actor(
         ray.kill(actor, no_restart=True)
         raise found
     return Run(name, run_id, token, InActor(found[3], actor, kept), tls=tls)
+
+
+def _begins(given: bytes | list[Any]) -> tuple[Source, bytes | None]:
+    """Source and state as the actor was given them."""
+    if isinstance(given, list):
+        import ray
+
+        return cast("tuple[Source, bytes | None]", ray.get(given[0]))
+    return cast("tuple[Source, bytes | None]", _ray.unpickled(given))
 
 
 def connect(name: str) -> Run:

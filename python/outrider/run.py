@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
+from copy import copy
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Protocol
@@ -36,7 +37,12 @@ class Locator(Protocol):
         """host:port@socket where the owner was last known; the sidecar asks for `address` when nobody answers there."""
 
     def address(self) -> str:
-        """host:port@socket of the owner by Ray's directory; raises when it cannot be found at this time. Called in a thread of its own."""
+        """host:port@socket of the owner by Ray's directory; called in a thread of its own.
+
+        Raises:
+            OwnerLost: There will be none any more: whoever looks for it stops looking.
+            Exception: Any other: it cannot be found at this time.
+        """
 
     def end(self) -> None:
         """The run has been closed: ends what was started for it."""
@@ -511,6 +517,8 @@ class Run:
             raise Closed(f"outrider: run {self.name!r} is closed; start a new one")
         with self._lock:
             if self._client_member is None:
+                if self._owner is not None and self._owner.channel.ended is not None:
+                    raise copy(self._owner.channel.ended)  # nobody takes the place of an owner in this process
                 member = Member(self, "client")
                 member.listen(lambda frame, fds: None, lambda: None)
                 self._client_member = member

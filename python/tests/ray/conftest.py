@@ -41,8 +41,9 @@ def start(cluster):
     """Starts runs of few groups, and ends what a test leaves open."""
     runs = []
 
-    def make(name, *, count=8, epochs=1, batch_groups=2, **more):
-        source = outrider.table(actors.rows(count), epochs=epochs)
+    def make(name, *, count=8, epochs=1, batch_groups=2, source=None, **more):
+        if source is None:
+            source = outrider.table(actors.rows(count), epochs=epochs)
         run = outrider.start(name, source=source, group_size=2, batch_groups=batch_groups, **more)
         runs.append(run)
         return run

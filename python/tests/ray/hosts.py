@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 SWITCH = 0
 """The host that is only a network: the bridge is there, so that no name or address meets another test's."""
@@ -93,6 +94,16 @@ class Hosts:
             stderr=subprocess.STDOUT,
             text=True,
         )
+
+    def stop_ray(self, host):
+        """Stops Ray there, in order; returns when Ray says that it has."""
+        done = self.run(host, *RAY, "stop")
+        out, _ = done.communicate()
+        assert done.returncode == 0, out
+
+    def has(self, host, pid):
+        """Whether a process, by its pid here, is on that host."""
+        return Path(f"/proc/{pid}/ns/net").samefile(f"/proc/{self._first(host)}/ns/net")
 
     def kill(self, host):
         """The host loses its power: every process there ends at once."""

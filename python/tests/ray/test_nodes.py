@@ -36,11 +36,15 @@ def three():
         assert traces.until(lambda: not traces.sidecars(mark))
 
 
-def lose(hosts, host, *owner):
-    """A job with one group trained, one completed and more running on each engine's host, of which one is lost then."""
+def job(hosts, *owner):
+    """A job with one group trained, one completed and more running on each engine's host."""
     driver = hosts.run(1, sys.executable, HERE / "nodes.py", f"{hosts.address(1)}:6379", hosts.address(1), *owner)
     assert read_until(driver, "ready") == "[1, 1]"
-    hosts.kill(host)
+    return driver
+
+
+def goes_on(driver):
+    """The job has lost a host and trains all the same; what it found."""
     driver.stdin.close()
     found = json.loads(read_until(driver, "trained"))
     assert driver.wait() == 0
@@ -49,17 +53,52 @@ def lose(hosts, host, *owner):
     return found
 
 
+def held(hosts, host, mark):
+    """Traces of a host's sidecars, and the processes that those were made for."""
+    pids = [pid for pid in traces.sidecars(mark) if hosts.has(host, pid)]
+    return traces.of(pids, mark), {traces.parent(pid) for pid in pids}
+
+
 def test_L_08_groups_cross_hosts_and_those_of_a_lost_host_replay(three):
     made, _ = three
-    found = lose(made, 3)
+    driver = job(made)
+    made.kill(3)
+    found = goes_on(driver)
     assert (found["owner"], found["lives"]) == (made.address(1), 1)  # beside the driver: no other host's loss ends it
     trained, *rest = found["held_there"]
     assert trained not in found["again"]
     assert set(rest) <= set(found["again"])
 
 
-def test_L_04_an_owner_on_a_lost_host_goes_on_at_another(three):
+def test_L_04_S1_23_an_owner_on_a_lost_host_goes_on_at_another(three):
     made, _ = three
-    found = lose(made, 3, made.address(3))
+    driver = job(made, made.address(3))
+    made.kill(3)
+    found = goes_on(driver)
     assert (found["owner"], found["lives"]) == (made.address(3), 2)
     assert found["again"] == []  # what nobody knows of any more is in its first attempt, under receipts of the new term
+
+
+def test_L_06_ray_stop_on_a_host_ends_its_sidecars_and_its_groups_replay(three):
+    made, mark = three
+    driver = job(made)
+    there, workers = held(made, 3, mark)
+    assert there.memory  # a finished group
+    made.stop_ray(3)
+    traces.assert_gone(there, workers)
+    found = goes_on(driver)
+    trained, *rest = found["held_there"]
+    assert trained not in found["again"]
+    assert set(rest) <= set(found["again"])
+
+
+def test_L_06_nothing_is_left_on_any_host_after_ray_stop(three):
+    made, mark = three
+    driver = job(made)
+    there = [held(made, host, mark) for host in (1, 2, 3)]
+    assert [len(sidecars.pids) for sidecars, _ in there] == [3, 1, 1]  # driver, owner, trainer; an engine each
+    for host in (3, 2, 1):
+        made.stop_ray(host)
+    for sidecars, workers in there:
+        traces.assert_gone(sidecars, workers)
+    assert driver.wait() != 0

@@ -1,6 +1,9 @@
 """Actors that Ray restarts: engine, owner, trainer."""
 
 import actors
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
 import ray
 import traces
 
@@ -69,6 +72,23 @@ def test_L_04_S10_03_a_restarted_owner_finds_all_that_was_done_and_nothing_is_do
     stats = run.close()
     stats.books.check()
     assert (stats.books.acknowledged.groups, stats.requeued) == (8, 0)
+    ray.get(serving)
+
+
+@pytest.mark.parametrize("size", [10, 1 << 17])
+def test_S1_23_a_restarted_owner_needs_no_file_that_the_driver_read(
+    start, owner, trainer, engine, tmp_path, monkeypatch, size
+):
+    monkeypatch.chdir(tmp_path)
+    pyarrow.parquet.write_table(pa.table({"question": [f"{i:{size}}" for i in range(4)]}), "prompts.parquet")
+    source = outrider.table("prompts.parquet", epochs=1)
+    (tmp_path / "prompts.parquet").unlink()
+    run = start(f"file-{size}", source=source)
+    learner = trainer(run)
+    actors.sigkill(owner(run))
+    serving = engine(run).serve.remote()
+    assert train(learner, [0, 1]) == [(group, 1) for group in range(4)]
+    assert run.close().term == 1
     ray.get(serving)
 
 

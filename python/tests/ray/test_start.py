@@ -2,6 +2,7 @@
 
 import os
 import stat
+from pathlib import Path
 
 import pytest
 import ray
@@ -22,6 +23,13 @@ class Asks:
 
     def answers(self):
         return self.seen, self.pids
+
+
+def test_S1_23_the_owner_of_a_small_source_needs_no_object_of_the_drivers(start):
+    start("small")
+    logs = Path(ray._private.worker._global_node.get_logs_dir_path())
+    [log] = logs.glob(f"python-core-driver-*_{os.getpid()}.log")
+    assert "constructor arguments in the object store" not in log.read_text()
 
 
 @pytest.fixture
