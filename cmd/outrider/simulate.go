@@ -31,6 +31,9 @@ func simulateCommand() *cobra.Command {
 			"`outrider script` plays to the same failure. Exit status 1 when one fails.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if s.seeds < 1 || s.events < 1 {
+				return fmt.Errorf("outrider: simulate: --seeds=%d --events=%d; each must be at least 1", s.seeds, s.events)
+			}
 			if err := s.run(cmd.OutOrStdout()); err != nil {
 				return statusError{status: 1, err: err}
 			}
@@ -47,9 +50,6 @@ func simulateCommand() *cobra.Command {
 
 // run plays the seeds on every core, and goes on after one that fails.
 func (s simulation) run(out io.Writer) error {
-	if s.seeds < 1 || s.events < 1 {
-		return fmt.Errorf("outrider: simulate: seeds=%d, events=%d; each must be at least 1", s.seeds, s.events)
-	}
 	work, results := make(chan uint64), make(chan simulate.Result)
 	var players sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
