@@ -1,8 +1,11 @@
 """Ways to a run on a real Ray: a manager that owns one itself, and finding one by its name."""
 
+import os
+
 import actors
 import pytest
 import ray
+import traces
 
 import outrider
 
@@ -63,6 +66,9 @@ def test_a_run_is_found_by_its_name_until_it_is_closed(start, trainer, engine):
 def test_a_run_whose_owner_was_ended_for_good_is_not_waited_for(start, owner):
     run = start("ended")
     assert run.next_rollout == 0
+    pid = ray.get(owner(run).__ray_call__.remote(lambda self: os.getpid()))
     ray.kill(owner(run), no_restart=True)
+    assert traces.until(lambda: not traces.alive(pid))  # until then it may still answer
     with pytest.raises(outrider.OwnerLost, match="Ray does not restart it"):
         run.close(force=True)
+    run.detach()
