@@ -45,8 +45,9 @@ func (s *Scheduler) incomplete(want leases.Tally) bool {
 	}
 	n := int(want.Groups)
 	announced, _, _, _ := s.ledger.Announced()
-	for ahead := range s.cfg.Policy.MaxStaleness + 1 {
-		unfinished, _ := s.ledger.Due(announced - s.cfg.Policy.MaxStaleness + ahead)
+	bound := s.cfg.Policy.MaxStaleness
+	for ahead := max(0, bound-announced); ahead <= bound; ahead++ {
+		unfinished, _ := s.ledger.Due(announced - bound + ahead)
 		if unfinished > s.room(ahead, n) {
 			return true
 		}
@@ -58,8 +59,9 @@ func (s *Scheduler) incomplete(want leases.Tally) bool {
 func (s *Scheduler) due(n int) []*leases.Group {
 	var out []*leases.Group
 	announced, _, _, _ := s.ledger.Announced()
-	for ahead := range s.cfg.Policy.MaxStaleness + 1 {
-		version := announced - s.cfg.Policy.MaxStaleness + ahead
+	bound := s.cfg.Policy.MaxStaleness
+	for ahead := max(0, bound-announced); ahead <= bound; ahead++ { // No group is of a version below 0.
+		version := announced - bound + ahead
 		unfinished, completed := s.ledger.Due(version)
 		must := unfinished + completed - s.room(ahead, n) // those that are out already are still COMPLETED
 		for int64(len(out)) < must && len(out) < n {

@@ -17,6 +17,9 @@ const (
 	defaultRequeues   = 3
 	// failedShare of a finite source may fail before the run ends.
 	failedShare = 100
+	// mostGroups bounds what counts groups or samples, mostFactor what is multiplied with each other: nothing derived overflows.
+	mostGroups = int64(1) << 42
+	mostFactor = 1 << 20
 )
 
 // complete fills in what was left out and refuses what cannot work, all problems at once.
@@ -27,8 +30,8 @@ func (c *Config) complete() error {
 	c.Prefetch = max(c.Prefetch, 0)
 	gs := int64(max(c.GroupSize, 1))
 	most := (c.BatchSamples + gs - 1) / gs // groups, when no slot returns more than one sample
-	if c.BatchGroups == 0 && most > 0 && most <= math.MaxInt32 {
-		c.BatchGroups = int(most)
+	if c.BatchGroups == 0 && most > 0 {
+		c.BatchGroups = int(min(most, mostGroups))
 	}
 	if c.Policy.MaxAttempts == 0 {
 		c.Policy.MaxAttempts = defaultAttempts
@@ -65,16 +68,24 @@ func (c *Config) complete() error {
 	}
 	l, p := c.Limits, c.Policy
 	least := int64(max(c.BatchGroups, 1)) * int64(1+c.Prefetch)
+	say(c.BatchGroups > mostFactor, "batch_groups=%d; it must be at most %d", c.BatchGroups, mostFactor)
 	say(c.BatchGroups < 1, "batch_groups=%d; it must be at least 1, with batch_tokens too: the most groups of a batch", c.BatchGroups)
-	say(c.BatchSamples < 0 || c.BatchTokens < 0, "batch_samples=%d, batch_tokens=%d; neither can be negative", c.BatchSamples, c.BatchTokens)
 	say(c.BatchSamples > 0 && c.BatchTokens > 0, "batch_samples=%d and batch_tokens=%d: a batch has one size; leave one out", c.BatchSamples, c.BatchTokens)
 	say(most > int64(c.BatchGroups), "batch_groups=%d groups of group_size=%d may have fewer than batch_samples=%d; leave batch_groups out, or raise it to at least %d", c.BatchGroups, gs, c.BatchSamples, most)
 	say(p.Pace && c.BatchSamples+c.BatchTokens != 0, "pace reckons with batches of so many groups; leave out batch_samples and batch_tokens")
 	for _, n := range []struct {
-		name  string
-		value int64
-	}{{"executing", l.Executing}, {"retained", l.Retained}, {"completed", l.Completed}, {"bytes", l.Bytes}} {
+		name        string
+		value, most int64
+	}{
+		{"executing", l.Executing, mostGroups},
+		{"retained", l.Retained, mostGroups},
+		{"completed", l.Completed, mostGroups},
+		{"bytes", l.Bytes, math.MaxInt64},
+		{"batch_samples", c.BatchSamples, mostGroups},
+		{"batch_tokens", c.BatchTokens, math.MaxInt64},
+	} {
 		say(n.value < 0, "%s=%d is negative; leave it out or give a positive number", n.name, n.value)
+		say(n.value > n.most, "%s=%d; it must be at most %d", n.name, n.value, n.most)
 	}
 	say(l.Executing > 0 && l.Executing < gs, "executing=%d samples is below group_size=%d: no group could ever run; raise executing to at least %d", l.Executing, gs, gs)
 	if !c.Unowned {
@@ -85,12 +96,15 @@ func (c *Config) complete() error {
 	}
 	say(c.Source.Stream && c.Waiting < int64(c.BatchGroups), "waiting=%d groups is below batch_groups=%d: a batch could never be filled; raise waiting to at least %d", c.Waiting, c.BatchGroups, c.BatchGroups)
 	say(p.MaxStaleness < NoBound, "max_staleness=%d; it must be at least 0, or left out for no bound", p.MaxStaleness)
+	say(p.MaxStaleness > mostFactor, "max_staleness=%d versions; it must be at most %d, or left out for no bound", p.MaxStaleness, mostFactor)
 	say(p.MaxAttempts < 1, "max_attempts=%d; it must be at least 1", p.MaxAttempts)
 	say(p.MaxAttempts > 255, "max_attempts=%d; it must be at most 255", p.MaxAttempts)
 	say(p.MaxRequeues < 1, "max_requeues=%d; it must be at least 1", p.MaxRequeues)
 	say(p.MaxRequeues > 254, "max_requeues=%d; it must be at most 254", p.MaxRequeues)
 	say(p.MaxFailed < 0, "max_failed=%d; it must be at least 1", p.MaxFailed)
 	say(p.Window < 1, "window=%d groups; it must be at least 1", p.Window)
+	say(p.Window > mostGroups, "window=%d groups; it must be at most %d", p.Window, mostGroups)
+	say(p.BatchesPerUpdate > mostFactor, "batches_per_update=%d; it must be at most %d", p.BatchesPerUpdate, mostFactor)
 	say(p.BatchesPerUpdate < 1, "batches_per_update=%d; it must be at least 1", p.BatchesPerUpdate)
 	say(p.Pace && p.MaxStaleness == NoBound, "pace has no bound to keep; give max_staleness")
 	say(p.Last == LastNextEpoch && c.Source.Stream, "last_batch=next_epoch: a stream has no epochs; give short or drop")

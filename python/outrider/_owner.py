@@ -10,11 +10,11 @@ from typing import Any, cast
 
 from outrider import _ray
 from outrider import _wire_pb2 as wire
+from outrider._key import Key
 from outrider.errors import Conflict, Error, OwnerLost, StartError
 from outrider.run import Run
 from outrider.source import Source
 from outrider.start import own_as
-from outrider.tls import TLS
 
 log = logging.getLogger("outrider")
 
@@ -31,34 +31,27 @@ class OwnerActor:
 
     def __init__(
         self,
-        name: str,
-        run_id: str,
-        token: str,
+        key: Key,
         begins: bytes | list[Any],
         config: bytes,
-        tls: TLS | None,
     ) -> None:
         """Owns the run. A first life that cannot keeps the reason for `describe`; a later one ends, so that Ray tries again.
 
         Args:
-            name: Of the run.
-            run_id: Of the run.
-            token: Of the run.
+            key: What opens the run.
             begins: The run's source and state, pickled, or a list of the reference to both.
             config: The wire's configuration.
-            tls: The run's certificates.
         """
-        self._identity = name, run_id, token
-        self._tls = tls
+        self._key = key
         self._failure: Error | None = None
         recover = _ray.actor_was_restarted()
         try:
             message = wire.Config.FromString(config)
             source, state = _begins(begins)
-            self._run = own_as(name, run_id, token, source, message, None if recover else state, recover, tls)
+            self._run = own_as(key, source, message, None if recover else state, recover)
         except Error as error:
             if recover:
-                log.exception("outrider: a later life of run %r's owner could not start", name)
+                log.exception("outrider: a later life of run %r's owner could not start", key.name)
                 os._exit(1)
             self._failure = error
             return
@@ -75,9 +68,9 @@ class OwnerActor:
 
         owner.on_lost = lost
 
-    def describe(self) -> tuple[str, str, str, str, TLS | None] | Error:
-        """Name, id and token of the run, the owner's address, and the run's certificates; or why it could not start."""
-        return self._failure or (*self._identity, self._run._locator.hint, self._tls)
+    def describe(self) -> tuple[Key, str] | Error:
+        """The run's key and the owner's address, or why it could not start."""
+        return self._failure or (self._key, self._run._locator.hint)
 
 
 @dataclass(frozen=True)
@@ -111,7 +104,7 @@ class InActor:
             ) from error
         if isinstance(found, Error):
             raise found
-        return str(found[3])
+        return str(found[1])
 
     def end(self) -> None:
         """Ends the actor for good; its name is free at once."""
@@ -123,9 +116,7 @@ class InActor:
             log.debug("outrider: the owner's actor had ended: %s", error)
 
 
-def start_actor(
-    name: str, run_id: str, token: str, source: Source, config: Any, state: bytes | None, tls: TLS | None
-) -> Run:
+def start_actor(key: Key, source: Source, config: Any, state: bytes | None) -> Run:
     """Starts the owner's actor and waits until it owns the run.
 
     Raises:
@@ -138,7 +129,7 @@ def start_actor(
             "outrider: start() puts the owner into a Ray actor, and Ray is not initialised here; call ray.init() first, or own the run in this process: outrider.own"
         )
     options = {
-        "name": _actor(name),
+        "name": _actor(key.name),
         "num_cpus": 0,
         "memory": 1,  # byte: Ray places whoever asks for nothing at random, against any wish
         "max_restarts": -1,
@@ -152,25 +143,21 @@ def start_actor(
     # Inside a list the reference stays one, and the actor's every life gets the object itself.
     begins = pickled if kept is None else [kept]
     try:
-        actor = (
-            ray.remote(OwnerActor)
-            .options(**options)
-            .remote(name, run_id, token, begins, config.SerializeToString(), tls)
-        )
+        actor = ray.remote(OwnerActor).options(**options).remote(key, begins, config.SerializeToString())
     except ValueError as error:
         if "already" not in str(error):
             raise
         raise Conflict(
-            f"outrider: run {name!r} exists already in namespace {_ray.namespace()!r}; give another name, close that run, or join it: outrider.connect({name!r})"
+            f"outrider: run {key.name!r} exists already in namespace {_ray.namespace()!r}; give another name, close that run, or join it: outrider.connect({key.name!r})"
         ) from None
     try:
         found = ray.get(actor.describe.remote())
     except ray.exceptions.RayError as error:
-        raise StartError(f"outrider: the owner's actor of run {name!r} did not come up: {error}") from error
+        raise StartError(f"outrider: the owner's actor of run {key.name!r} did not come up: {error}") from error
     if isinstance(found, Error):
         ray.kill(actor, no_restart=True)
         raise found
-    return Run(name, run_id, token, InActor(found[3], actor, kept), tls=tls)
+    return Run(key, InActor(found[1], actor, kept))
 
 
 def _begins(given: bytes | list[Any]) -> tuple[Source, bytes | None]:
@@ -203,7 +190,7 @@ def connect(name: str) -> Run:
         ) from error
     if isinstance(found, Error):
         raise found
-    return Run(found[0], found[1], found[2], InActor(found[3], actor), tls=found[4])
+    return Run(found[0], InActor(found[1], actor))
 
 
 def _actor(name: str) -> str:

@@ -9,12 +9,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from outrider import _wire_pb2 as wire
+from outrider._check import INT32, count
 from outrider._execution import Execution
 from outrider._inbox import Inbox
 from outrider._member import Member
 from outrider._report import Reporter
 from outrider._steps import Steps, Wait, awaiting, blocking
-from outrider.config import count
 from outrider.errors import Closed, EndOfRun, Error, kind_of
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Runner(Generic[E]):
     _what = "this worker"
 
     def __init__(self, run: Run, slots: int, name: str | None, role: Any) -> None:
-        self.capacity = count("slots", slots, 1, (1 << 31) - 1)
+        self.capacity = count("slots", slots, 1, INT32)
         self._member = Member(run, "worker", name=name, worker=role)
         self._slots = self.capacity
         self._asked = False

@@ -2,118 +2,44 @@
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from outrider import _wire_pb2 as wire
-from outrider.adds import declared, stage_name
-from outrider.errors import ConfigError
+from outrider._check import MILLION, MOST_GROUPS, Problems, choice, count, flag, optional_count, real, size
 
-_UNITS = {
-    "": 1,
-    "B": 1,
-    "KB": 10**3,
-    "MB": 10**6,
-    "GB": 10**9,
-    "TB": 10**12,
-    "KIB": 1 << 10,
-    "MIB": 1 << 20,
-    "GIB": 1 << 30,
-    "TIB": 1 << 40,
+YEAR = 366 * 86400.0
+
+WORDS = {
+    "submission": ("sample", "group"),
+    "order": ("fifo", "lifo", "windowed", "freshest"),
+    "stale": ("requeue", "drop"),
+    "full": ("block", "evict"),
+    "last_batch": ("short", "drop", "next_epoch"),
+    "commit_order": ("refuse", "wait"),
+    "rewind": ("allow", "refuse"),
 }
-_INT64 = (1 << 63) - 1
-_TIMES = (
-    "execution_deadline",
-    "cancel_grace",
-    "orphan_ttl",
-    "start_deadline",
-    "join_timeout",
-    "stall_warning",
-    "held_warning",
-)
+"""What the words of a policy can be."""
+
+TIMES = {
+    "execution_deadline": True,
+    "cancel_grace": False,
+    "orphan_ttl": False,
+    "start_deadline": True,
+    "join_timeout": True,
+    "stall_warning": True,
+    "held_warning": True,
+}
+"""The spans of time of a policy; whether None, no limit, is an option."""
 
 
-def count(name: str, value: Any, least: int, most: int = _INT64) -> int:
-    """Checks a count.
-
-    Args:
-        name: Of the argument, for the message.
-        value: What the user gave; numpy integers count as integers, booleans and floats do not.
-        least: Smallest value that works.
-        most: Largest value that works.
-
-    Returns:
-        The value as an int.
-
-    Raises:
-        ConfigError: Not an integer, or out of range.
-    """
-    bound = f"at least {least}" if most == _INT64 else f"from {least} to {most}"
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise ConfigError(
-            f"outrider: {name}={value!r} is a {type(value).__name__}, not an integer; give a whole number, {bound}"
-        )
-    number = int(value.__index__())
-    if not least <= number <= most:
-        raise ConfigError(f"outrider: {name}={number} is out of range; give a whole number, {bound}")
-    return number
-
-
-def real(name: str, value: Any, least: float, most: float) -> float:
-    """Checks a finite real number in [least, most]; booleans are refused.
-
-    Raises:
-        ConfigError: Not a number, not finite, or out of range.
-    """
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise ConfigError(
-            f"outrider: {name}={value!r} is a {type(value).__name__}, not a number; give one from {least:g} to {most:g}"
-        )
-    if not math.isfinite(value) or not least <= value <= most:
-        raise ConfigError(f"outrider: {name}={value!r} is out of range; give a number from {least:g} to {most:g}")
-    return float(value)
-
-
-def seconds(policy: Policy, name: str, optional: bool = False) -> None:
-    """Checks a span of time of a policy: more than 0 s, at most a year; None, where that is an option: no limit.
+def seconds(name: str, value: Any, optional: bool) -> float | None:
+    """Checks a span of time: more than 0 s, at most a year; None, where that is an option: no limit.
 
     Raises:
         ConfigError: Something else.
     """
-    value = getattr(policy, name)
-    if optional and value is None:
-        return
-    object.__setattr__(policy, name, real(f"policy.{name}", value, 0.001, 366 * 86400.0))
-
-
-def choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
-    """Checks a word.
-
-    Raises:
-        ConfigError: Not one of the choices.
-    """
-    if value not in choices:
-        raise ConfigError(f"outrider: {name}={value!r} is unknown; choose one of {', '.join(map(repr, choices))}")
-    return str(value)
-
-
-def size(name: str, value: Any) -> int:
-    """Bytes as an integer or as text with a unit ("4GiB", "500MB").
-
-    Raises:
-        ConfigError: Neither, or not positive.
-    """
-    if not isinstance(value, str):
-        return count(name, value, 1)
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", value)
-    if match is None or match[2].upper() not in _UNITS:
-        raise ConfigError(
-            f"outrider: {name}={value!r} is no size; give bytes as an integer or text such as '4GiB' or '500MB'"
-        )
-    return count(name, int(float(match[1]) * _UNITS[match[2].upper()]), 1)
+    return None if optional and value is None else real(name, value, 0.001, YEAR)
 
 
 @dataclass(frozen=True)
@@ -130,7 +56,7 @@ class Limits:
             Counted until the run lets go of the data: what a rank reads for longer is reported (`run.stats().held_by`) and not in it.
 
     Raises:
-        ConfigError: A bound that is no positive whole number.
+        ConfigError: Bounds that are no positive whole numbers, all in one message.
     """
 
     executing: int | None = None
@@ -139,12 +65,13 @@ class Limits:
     bytes: int | str | None = None
 
     def __post_init__(self) -> None:
+        problems = Problems()
         for name in ("executing", "retained", "completed"):
-            value = getattr(self, name)
-            if value is not None:
-                object.__setattr__(self, name, count(f"limits.{name}", value, 1))
+            value = problems.of(optional_count, f"limits.{name}", getattr(self, name), 1, MOST_GROUPS)
+            object.__setattr__(self, name, value)
         if self.bytes is not None:
-            object.__setattr__(self, "bytes", size("limits.bytes", self.bytes))
+            object.__setattr__(self, "bytes", problems.of(size, "limits.bytes", self.bytes))
+        problems.tell()
 
 
 @dataclass(frozen=True)
@@ -198,7 +125,7 @@ class Policy:
             a fifth in each sidecar that reads. Between hosts there is always a checksum of the transport.
 
     Raises:
-        ConfigError: A word or number that cannot work; names the argument, its value, and what can.
+        ConfigError: Words and numbers that cannot work, all in one message; names each argument, its value, and what can.
     """
 
     submission: str = "sample"
@@ -226,94 +153,22 @@ class Policy:
     checksums: bool = False
 
     def __post_init__(self) -> None:
-        choice("policy.submission", self.submission, ("sample", "group"))
-        choice("policy.order", self.order, ("fifo", "lifo", "windowed", "freshest"))
-        choice("policy.stale", self.stale, ("requeue", "drop"))
-        choice("policy.full", self.full, ("block", "evict"))
-        choice("policy.last_batch", self.last_batch, ("short", "drop", "next_epoch"))
-        choice("policy.commit_order", self.commit_order, ("refuse", "wait"))
-        choice("policy.rewind", self.rewind, ("allow", "refuse"))
-        if self.max_staleness is not None:
-            object.__setattr__(self, "max_staleness", count("policy.max_staleness", self.max_staleness, 0))
-        if self.window is not None:
-            object.__setattr__(self, "window", count("policy.window", self.window, 1))
-        for name in ("pace", "checksums"):
-            if not isinstance(value := getattr(self, name), bool):
-                raise ConfigError(f"outrider: policy.{name}={value!r} is a {type(value).__name__}; give True or False")
-        per_update = count("policy.batches_per_update", self.batches_per_update, 1, (1 << 31) - 1)
-        object.__setattr__(self, "batches_per_update", per_update)
-        object.__setattr__(self, "max_attempts", count("policy.max_attempts", self.max_attempts, 1, (1 << 32) - 1))
-        object.__setattr__(self, "max_requeues", count("policy.max_requeues", self.max_requeues, 1, 254))
-        object.__setattr__(self, "max_failed", real("policy.max_failed", self.max_failed, 0.0, 1.0))
-        object.__setattr__(self, "join_window", real("policy.join_window", self.join_window, 0.0, 3600.0))
-        for name in _TIMES:
-            seconds(self, name, optional=name not in ("cancel_grace", "orphan_ttl"))
+        problems = Problems()
 
+        def check(name: str, how: Callable[..., Any], *bounds: Any) -> None:
+            object.__setattr__(self, name, problems.of(how, f"policy.{name}", getattr(self, name), *bounds))
 
-def to_wire(
-    *,
-    source: Any,
-    group_size: Any,
-    batch_groups: Any,
-    batch_samples: Any,
-    batch_tokens: Any,
-    limits: Limits | None,
-    policy: Policy | None,
-    stages: Any,
-    ownership: Any,
-) -> Any:
-    """The whole configuration of a run as the owner's sidecar takes it.
-
-    Raises:
-        ConfigError: Something of the wrong kind; whether the numbers work together is the owner's to say.
-    """
-    for name, value, kind in (("limits", limits, Limits), ("policy", policy, Policy)):
-        if value is not None and not isinstance(value, kind):
-            raise ConfigError(
-                f"outrider: {name}={value!r} is a {type(value).__name__}; give an outrider.{kind.__name__}(...)"
-            )
-    if isinstance(stages, Mapping) or not isinstance(stages, Sequence):
-        raise ConfigError(
-            f"outrider: stages={stages!r} is a {type(stages).__name__}; give a list with the columns of each stage, such as [{{'reward': 'float64'}}]"
-        )
-    limits, policy = limits or Limits(), policy or Policy()
-    if batch_groups is None and batch_samples is None:
-        raise ConfigError(
-            "outrider: batch_groups is missing; give the groups of a batch, with batch_tokens the most that it may have, or batch_samples"
-        )
-    return wire.Config(
-        source=source.to_wire(),
-        group_size=count("group_size", group_size, 1, (1 << 31) - 1),
-        batch_groups=0 if batch_groups is None else count("batch_groups", batch_groups, 1, (1 << 31) - 1),
-        batch_samples=0 if batch_samples is None else count("batch_samples", batch_samples, 1),
-        batch_tokens=0 if batch_tokens is None else count("batch_tokens", batch_tokens, 1),
-        executing=limits.executing or 0,
-        retained=limits.retained or 0,
-        completed=limits.completed or 0,
-        bytes=0 if limits.bytes is None else size("limits.bytes", limits.bytes),
-        submission=policy.submission,
-        order=policy.order,
-        window=policy.window or 0,
-        max_staleness=-1 if policy.max_staleness is None else policy.max_staleness,
-        pace=policy.pace,
-        batches_per_update=policy.batches_per_update,
-        stale=policy.stale,
-        full=policy.full,
-        last_batch=policy.last_batch,
-        commit_order=policy.commit_order,
-        max_attempts=policy.max_attempts,
-        max_requeues=policy.max_requeues,
-        max_failed=policy.max_failed,
-        rewind=policy.rewind,
-        stages=[stage_name(declared(f"stages[{at}]", adds)) for at, adds in enumerate(stages)],
-        checksums=policy.checksums,
-        ownership=choice("ownership", ownership, ("leases", "none")),
-        join_window_ms=round(policy.join_window * 1000),
-        times=wire.Times(
-            **{
-                name: -1 if value is None else max(1, round(value * 1000))
-                for name in _TIMES
-                for value in (getattr(policy, name),)
-            }
-        ),
-    )
+        for name, words in WORDS.items():
+            check(name, choice, words)
+        check("window", optional_count, 1, MOST_GROUPS)
+        check("max_staleness", optional_count, 0, MILLION)
+        check("pace", flag)
+        check("checksums", flag)
+        check("batches_per_update", count, 1, MILLION)
+        check("max_attempts", count, 1, 255)
+        check("max_requeues", count, 1, 254)
+        check("max_failed", real, 0.0, 1.0)
+        check("join_window", real, 0.0, 3600.0)
+        for name, optional in TIMES.items():
+            check(name, seconds, optional)
+        problems.tell()

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol, cast
 
 from outrider import _wire_pb2 as wire
-from outrider.errors import ConfigError
+from outrider._check import Problems, shown
 from outrider.stream import unread_table
 
 PLACE = ("epoch_id", "sample_offset", "sample_group_index", "sample_index", "metadata")
@@ -102,24 +102,24 @@ def data_source(
         The source, for `outrider.start` or `outrider.own`. It needs ownership="leases".
 
     Raises:
-        ConfigError: An argument of the wrong kind.
+        ConfigError: Arguments that cannot work, all in one message.
     """
+    problems = Problems()
     if not isinstance(name, str) or not name:
-        raise ConfigError(f"outrider: data_source(name={name!r}) names nothing; give text")
+        problems.say(f"data_source(name={shown(name)}) names nothing; give text")
     for argument, function in (("row", row), ("identify", identify), ("cursor", cursor), ("seek", seek)):
         if function is not None and not callable(function):
-            raise ConfigError(
-                f"outrider: data_source({argument}={function!r}) is a {type(function).__name__}; give a function"
-            )
+            problems.say(f"data_source({argument}={shown(function)}) is a {type(function).__name__}; give a function")
     if (cursor is None) != (seek is None):
-        raise ConfigError("outrider: data_source(cursor=..., seek=...) go together: give both, or neither")
+        problems.say("data_source(cursor=..., seek=...) go together: give both, or neither")
     made: Any = source
     if not isinstance(source, type) and hasattr(source, "get_samples") and hasattr(source, "add_samples"):
         made = _This(cast("Samples", source))
     elif not callable(source):
-        raise ConfigError(
-            f"outrider: data_source(source={source!r}) is a {type(source).__name__} without get_samples and add_samples; give a data source, or a function that makes one"
+        problems.say(
+            f"data_source(source={shown(source)}) is a {type(source).__name__} without get_samples and add_samples; give a data source, or a function that makes one"
         )
+    problems.tell()
     return DataSource(name, made, row or first_prompt, identify or by_index, cursor or where, seek or go)
 
 

@@ -6,9 +6,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from outrider import _wire_pb2 as wire
+from outrider._check import count
 from outrider._member import Member
 from outrider._steps import Steps, Wait, awaiting, blocking
-from outrider.config import count
 from outrider.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ import pyarrow as pa
 
 from outrider import _ray
 from outrider import _wire_pb2 as wire
+from outrider._check import MOST_GROUPS, UINT64, Problems, count, flag, optional_count, shown
 from outrider._memory import write_stream
 from outrider._report import Finished
 from outrider._row import one_row, print_of
-from outrider.config import count
 from outrider.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -93,22 +93,20 @@ def keyed(
         The source, for `outrider.start` or `outrider.own`.
 
     Raises:
-        ConfigError: An argument of the wrong kind, or a function that cannot be pickled.
+        ConfigError: Arguments that cannot work, all in one message, or a function that cannot be pickled.
     """
-    length = count("length", length, 1, 1 << 42)
+    problems = Problems()
+    length = problems.of(count, "length", length, 1, MOST_GROUPS)
     if not callable(row):
-        raise ConfigError(f"outrider: keyed(row={row!r}) is a {type(row).__name__}; give a function of an index")
+        problems.say(f"keyed(row={shown(row)}) is a {type(row).__name__}; give a function of an index")
     if not isinstance(digest, (str, bytes)) or not digest:
-        raise ConfigError(
-            f"outrider: keyed(digest={digest!r}) names no content; give text or bytes that change when the rows do"
-        )
+        problems.say(f"keyed(digest={shown(digest)}) names no content; give text or bytes that change when the rows do")
     if schema is not None and not isinstance(schema, pa.Schema):
-        raise ConfigError(f"outrider: keyed(schema={schema!r}) is a {type(schema).__name__}; give a pyarrow.Schema")
-    if not isinstance(shuffle, bool):
-        raise ConfigError(f"outrider: keyed(shuffle={shuffle!r}) is a {type(shuffle).__name__}; give True or False")
-    seed = count("seed", seed, 0, (1 << 64) - 1)
-    if epochs is not None:
-        epochs = count("epochs", epochs, 1)
+        problems.say(f"keyed(schema={shown(schema)}) is a {type(schema).__name__}; give a pyarrow.Schema")
+    shuffle = problems.of(flag, "shuffle", shuffle)
+    seed = problems.of(count, "seed", seed, 0, UINT64)
+    epochs = problems.of(optional_count, "epochs", epochs, 1)
+    problems.tell()
     try:
         made_by = _ray.pickled((row, None if schema is None else schema.serialize().to_pybytes()))
     except (pickle.PicklingError, TypeError, AttributeError) as error:

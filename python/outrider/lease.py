@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from outrider import _wire_pb2 as wire
 from outrider._channel import Answer
+from outrider._check import INT32, count, real
 from outrider._steps import Steps, Wait, awaiting, blocking
-from outrider.config import count, real
 from outrider.errors import Error, Refused
 from outrider.publication import Publication, plan
 
@@ -145,7 +145,7 @@ class Lease:
         cohort = (
             {"trainer": 1}
             if roles is None
-            else {str(role): count(f"roles[{role!r}]", size, 1) for role, size in roles.items()}
+            else {str(role): count(f"roles[{role!r}]", size, 1, INT32) for role, size in roles.items()}
         )
         request = wire.Publish(
             admission=self.admission,

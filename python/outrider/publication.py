@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
 from outrider import _wire_pb2 as wire
-from outrider.config import count
+from outrider._check import count
 from outrider.errors import ConfigError
 
 
@@ -92,7 +92,7 @@ def plan(groups: Sequence[Any], shards: Sequence[Sequence[int]] | int) -> list[A
     Raises:
         ConfigError: A row that is missing, out of range, or there twice; more shards than groups.
     """
-    if isinstance(shards, int):
+    if not isinstance(shards, Iterable):
         return _cut(groups, count("shards", shards, 1))
     owner = [(g, row) for g in groups for row in range(g.locator.rows)]
     seen: set[int] = set()

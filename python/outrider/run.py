@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from copy import copy
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any
 
 import pyarrow as pa
 
@@ -17,54 +17,17 @@ from outrider import _wire_pb2 as wire
 from outrider import stats as _stats
 from outrider._attachment import Attachment
 from outrider._channel import Answer
+from outrider._check import count
+from outrider._key import Key
+from outrider._locator import Locator
 from outrider._member import Member
 from outrider._steps import Steps, Wait, awaiting, blocking
-from outrider.config import count
 from outrider.errors import Closed
 from outrider.hold import Hold
 from outrider.lease import Lease, take
 from outrider.stats import Stats
 from outrider.stream import pairs, to_push
-from outrider.tls import TLS, identity
 from outrider.update import Send, UpdateReport, rebroadcast, update_weights
-
-
-class Locator(Protocol):
-    """Finds a run's owner. Pickles."""
-
-    @property
-    def hint(self) -> str:
-        """host:port@socket where the owner was last known; the sidecar asks for `address` when nobody answers there."""
-
-    def address(self) -> str:
-        """host:port@socket of the owner by Ray's directory; called in a thread of its own.
-
-        Raises:
-            OwnerLost: There will be none any more: whoever looks for it stops looking.
-            Exception: Any other: it cannot be found at this time.
-        """
-
-    def end(self) -> None:
-        """The run has been closed: ends what was started for it."""
-
-
-@dataclass(frozen=True)
-class Static:
-    """An owner in a process that never moves."""
-
-    at: str
-
-    @property
-    def hint(self) -> str:
-        """The one address."""
-        return self.at
-
-    def address(self) -> str:
-        """The one address."""
-        return self.at
-
-    def end(self) -> None:
-        """Nothing was started."""
 
 
 @dataclass(frozen=True)
@@ -95,26 +58,22 @@ class Run:
 
     def __init__(
         self,
-        name: str,
-        run_id: str,
-        token: str,
+        key: Key,
         locator: Locator,
         owner: Attachment | None = None,
-        tls: TLS | None = None,
     ) -> None:
-        self.name = name
-        self.id = run_id
-        self._token = token
+        self.name = key.name
+        self.id = key.id
+        self._key = key
         self._locator = locator
         self._owner = owner
-        self._tls = tls
         self._lock = threading.Lock()  # guards _client_member, _closing
         self._client_member: Member | None = None
         self._closing: Future[Answer] | None = None
         self._final: tuple[Stats, bytes] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Run, (self.name, self.id, self._token, self._locator, None, self._tls)
+        return Run, (self._key, self._locator)
 
     def __repr__(self) -> str:
         return f"<outrider.Run {self.name!r} {self.id[:8]}>"
@@ -504,7 +463,7 @@ class Run:
             error.__context__ = second
 
     def _wire(self) -> Any:
-        return identity(self.name, self.id, self._token, self._tls)
+        return self._key.to_wire()
 
     async def _join(self) -> None:
         """Joins off the event loop where this process has not joined yet."""

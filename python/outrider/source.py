@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from outrider import _wire_pb2 as wire
+from outrider._check import UINT64, Problems, count, flag, optional_count
 from outrider._memory import write_stream
-from outrider.config import count
 from outrider.data_source import DataSource
 from outrider.errors import ConfigError
 from outrider.keyed import Keyed
@@ -73,22 +73,27 @@ def table(
         The source, for `outrider.start` or `outrider.own`.
 
     Raises:
-        ConfigError: No rows, or rows of another kind.
+        ConfigError: No rows, rows of another kind, or numbers that cannot work, all in one message.
     """
-    if not isinstance(shuffle, bool):
-        raise ConfigError(f"outrider: table(shuffle={shuffle!r}) is a {type(shuffle).__name__}; give True or False")
-    seed = count("seed", seed, 0, (1 << 64) - 1)
-    if epochs is not None:
-        epochs = count("epochs", epochs, 1)
-    whole = _read(rows)
-    if whole.num_rows == 0:
-        raise ConfigError("outrider: table(rows) has 0 rows; a run needs at least 1 prompt")
-    if whole.num_columns == 0:
-        raise ConfigError("outrider: table(rows) has no columns; a prompt needs at least 1")
+    problems = Problems()
+    shuffle = problems.of(flag, "shuffle", shuffle)
+    seed = problems.of(count, "seed", seed, 0, UINT64)
+    epochs = problems.of(optional_count, "epochs", epochs, 1)
+    whole = problems.of(_read, rows)
+    problems.tell()
     return Table(whole, shuffle, seed, epochs)
 
 
 def _read(rows: Any) -> pa.Table:
+    whole = _table_of(rows)
+    if whole.num_rows == 0:
+        raise ConfigError("outrider: table(rows) has 0 rows; a run needs at least 1 prompt")
+    if whole.num_columns == 0:
+        raise ConfigError("outrider: table(rows) has no columns; a prompt needs at least 1")
+    return whole
+
+
+def _table_of(rows: Any) -> pa.Table:
     if isinstance(rows, pa.Table):
         return rows
     if isinstance(rows, pa.RecordBatch):

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from outrider import _ray
 from outrider import _wire_pb2 as wire
 from outrider._attachment import Attachment, attach
+from outrider._configure import configure
+from outrider._key import Key
+from outrider._locator import Static
 from outrider._supply import Supply
-from outrider.config import Limits, Policy, to_wire
+from outrider.config import Limits, Policy
 from outrider.data_source import DataSource
-from outrider.errors import ConfigError
-from outrider.keyed import Keyed
-from outrider.run import Run, Static
-from outrider.source import Source, Table
-from outrider.stream import Stream
-from outrider.tls import TLS, identity
+from outrider.run import Run
+from outrider.source import Source
+from outrider.tls import TLS
 
 
 def own(
@@ -63,20 +62,20 @@ def own(
         StartError: The sidecar did not come up.
     """
     config = configure(
-        name,
-        source,
-        group_size,
-        batch_groups,
-        batch_samples,
-        batch_tokens,
-        limits,
-        policy,
-        ownership,
-        state,
-        tls,
-        stages,
+        name=name,
+        source=source,
+        group_size=group_size,
+        batch_groups=batch_groups,
+        batch_samples=batch_samples,
+        batch_tokens=batch_tokens,
+        limits=limits,
+        policy=policy,
+        stages=stages,
+        ownership=ownership,
+        state=state,
+        tls=tls,
     )
-    return own_as(name, secrets.token_hex(16), secrets.token_hex(16), source, config, state, False, tls)
+    return own_as(Key.made(name, tls), source, config, state)
 
 
 def start(
@@ -125,20 +124,20 @@ def start(
     from outrider._owner import start_actor
 
     config = configure(
-        name,
-        source,
-        group_size,
-        batch_groups,
-        batch_samples,
-        batch_tokens,
-        limits,
-        policy,
-        ownership,
-        state,
-        tls,
-        stages,
+        name=name,
+        source=source,
+        group_size=group_size,
+        batch_groups=batch_groups,
+        batch_samples=batch_samples,
+        batch_tokens=batch_tokens,
+        limits=limits,
+        policy=policy,
+        stages=stages,
+        ownership=ownership,
+        state=state,
+        tls=tls,
     )
-    return start_actor(name, secrets.token_hex(16), secrets.token_hex(16), source, config, state, tls)
+    return start_actor(Key.made(name, tls), source, config, state)
 
 
 def connect(name: str) -> Run:
@@ -159,70 +158,17 @@ def connect(name: str) -> Run:
     return _owner.connect(name)
 
 
-def configure(
-    name: Any,
-    source: Any,
-    group_size: Any,
-    batch_groups: Any,
-    batch_samples: Any,
-    batch_tokens: Any,
-    limits: Any,
-    policy: Any,
-    ownership: Any,
-    state: Any,
-    tls: Any,
-    stages: Any = (),
-) -> Any:
-    """Checks everything that needs no sidecar; gives the wire's configuration.
-
-    Raises:
-        ConfigError: An argument of the wrong kind.
-    """
-    if not isinstance(name, str) or not name or len(name) > 128 or not name.isprintable() or "/" in name:
-        raise ConfigError(f"outrider: name={name!r} cannot name a run; give 1 to 128 printable characters without '/'")
-    if not isinstance(source, (Table, Keyed, Stream, DataSource)):
-        raise ConfigError(
-            f"outrider: source={type(source).__name__} is no source; give outrider.table(rows), outrider.keyed(length, row), outrider.stream() or outrider.data_source(source)"
-        )
-    if state is not None and not isinstance(state, (bytes, bytearray, memoryview)):
-        raise ConfigError(f"outrider: state={type(state).__name__} is no state; give the bytes of run.state(R)")
-    if tls is not None and not isinstance(tls, TLS):
-        raise ConfigError(
-            f"outrider: tls={type(tls).__name__} is no certificates; give outrider.TLS(ca=..., cert=..., key=...)"
-        )
-    return to_wire(
-        source=source,
-        group_size=group_size,
-        batch_groups=batch_groups,
-        batch_samples=batch_samples,
-        batch_tokens=batch_tokens,
-        limits=limits,
-        policy=policy,
-        stages=stages,
-        ownership=ownership,
-    )
-
-
-def own_as(
-    name: str,
-    run_id: str,
-    token: str,
-    source: Source,
-    config: Any,
-    state: bytes | None,
-    recover: bool,
-    tls: TLS | None = None,
-) -> Run:
-    """Owns a run of a given identity: a later life of an owner has the same."""
+def own_as(key: Key, source: Source, config: Any, state: bytes | None, recover: bool = False) -> Run:
+    """Owns a run of a given key: a later life of an owner has the same."""
     address: list[str] = []
-    attachment: Attachment = attach(run_id, "owner", lambda: address[0])
+    attachment: Attachment = attach(key.id, "owner", lambda: address[0])
     try:
         if isinstance(source, DataSource):
             attachment.supply = Supply(source)
         fd = source.write()
         try:
             request = wire.Own(
-                run=identity(name, run_id, token, tls),
+                run=key.to_wire(),
                 config=config,
                 state=bytes(state or b""),
                 recover=bool(recover),
@@ -235,4 +181,4 @@ def own_as(
     except BaseException:
         attachment.release()
         raise
-    return Run(name, run_id, token, Static(address[0]), attachment, tls)
+    return Run(key, Static(address[0]), attachment)

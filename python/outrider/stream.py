@@ -9,9 +9,9 @@ from typing import Any
 import pyarrow as pa
 
 from outrider import _wire_pb2 as wire
+from outrider._check import Problems, count, shown
 from outrider._memory import write_stream
 from outrider._row import one_row, print_of, to_bytes
-from outrider.config import count
 from outrider.errors import ConfigError, DataError
 
 LONGEST = 1024
@@ -55,11 +55,14 @@ def stream(name: str = "stream", *, waiting: int = 1024) -> Stream:
         The source, for `outrider.start` or `outrider.own`. It needs ownership="leases".
 
     Raises:
-        ConfigError: An argument of the wrong kind.
+        ConfigError: Arguments that cannot work, all in one message.
     """
+    problems = Problems()
     if not isinstance(name, str) or not name:
-        raise ConfigError(f"outrider: stream(name={name!r}) names nothing; give text")
-    return Stream(hashlib.sha256(name.encode()).digest(), count("waiting", waiting, 1, 1 << 24))
+        problems.say(f"stream(name={shown(name)}) names nothing; give text")
+    waiting = problems.of(count, "waiting", waiting, 1, 1 << 24)
+    problems.tell()
+    return Stream(hashlib.sha256(name.encode()).digest(), waiting)
 
 
 def to_push(rows: Iterable[tuple[Any, Any]], wait: bool) -> Any:

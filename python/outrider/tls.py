@@ -42,19 +42,15 @@ class TLS:
                     f"outrider: tls: {one.name} is of type {type(value).__name__}; give {' or '.join(kind.__name__ for kind in kinds)}"
                 )
 
-    def _wire(self) -> Any:
+    def to_wire(self) -> Any:
+        """The wire's `Tls`, of this host.
+
+        Raises:
+            ConfigError: A file cannot be read here.
+        """
         return wire.Tls(
             ca=_read("ca", self.ca), cert=_read("cert", self.cert), key=_read("key", self.key), name=self.name
         )
-
-
-def identity(name: str, run_id: str, token: str, tls: TLS | None) -> Any:
-    """The wire's `Run`, with this host's certificates.
-
-    Raises:
-        ConfigError: A file of `tls` cannot be read here.
-    """
-    return wire.Run(name=name, id=run_id, token=token, tls=None if tls is None else tls._wire())
 
 
 def _read(what: str, pem: Pem) -> bytes:

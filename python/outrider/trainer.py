@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 from outrider import _wire_pb2 as wire
 from outrider._added import Added
 from outrider._channel import Answer
+from outrider._check import INT32, count, real
 from outrider._log_copy import LogCopy
 from outrider._member import Member
 from outrider._segment import places
 from outrider._steps import Steps, Wait, awaiting, blocking
 from outrider.batch import Batch, Part
-from outrider.config import count, real
 from outrider.errors import ConfigError, Error, kind_of
 from outrider.publication import Publication
 
@@ -59,7 +59,7 @@ class Trainer:
         state: bytes | None = None,
     ) -> None:
         self.role = str(role)
-        self.world_size = count("world_size", world_size, 1, (1 << 31) - 1)
+        self.world_size = count("world_size", world_size, 1, INT32)
         self.rank = count("rank", rank, 0, self.world_size - 1)
         self.generation = count("generation", generation, 0)
         if state is not None and not isinstance(state, (bytes, bytearray, memoryview)):
@@ -216,7 +216,7 @@ class Trainer:
         have = len(publication.message.shards)
         if shard is None:
             shard = range(have) if self.world_size == 1 else 0 if have == 1 else self.rank
-        shards = [count("shard", one, 0) for one in (shard if isinstance(shard, Sequence) else [shard])]
+        shards = [count("shard", one, 0, INT32) for one in (shard if isinstance(shard, Sequence) else [shard])]
         if not shards or max(shards) >= have or len(set(shards)) < len(shards):
             raise ConfigError(
                 f"outrider: shard={shard} of a publication of {have} shards (rollout {publication.rollout}); give one from 0 to {have - 1}, or several, each once"

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, overload
 
 from outrider import _ray
 from outrider import _wire_pb2 as wire
+from outrider._check import choice, count
 from outrider._steps import Call, Steps, Wait
-from outrider.config import choice, count
 from outrider.errors import ConfigError, Error, Stale, UpdateFailed, kind_of
 from outrider.hold import not_inside
 

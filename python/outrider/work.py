@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from outrider._check import count
 from outrider._execution import Execution
 from outrider._memory import joined
 from outrider._report import Finished
 from outrider._steps import Steps, awaiting, blocking
-from outrider.config import count
 from outrider.errors import DataError
 from outrider.identity import identify
 from outrider.prompt import Prompt

@@ -11,13 +11,13 @@ import pyarrow as pa
 
 from outrider import _credit
 from outrider import _wire_pb2 as wire
+from outrider._check import count
 from outrider._memory import nbytes
 from outrider._report import Report, write
 from outrider._row import from_bytes
 from outrider._runner import Runner, Stream
 from outrider._segment import Segment
 from outrider._steps import Steps, Wait, awaiting, blocking
-from outrider.config import count
 from outrider.engine import confirming, engine_name
 from outrider.errors import ConfigError, Error, Stale
 from outrider.identity import identify

@@ -7,6 +7,7 @@ import pickle
 import resource
 from pathlib import Path
 
+import numpy as np
 import pytest
 from test_life import engine, sample
 
@@ -179,6 +180,13 @@ def test_S6_04_more_shards_than_groups_are_refused(own):
     with engine(run), outrider.Trainer(run), run.take(0) as lease:
         with pytest.raises(outrider.ConfigError, match="shards=3 of a batch of 2 groups"):
             lease.publish(shards=3)
+        with pytest.raises(outrider.ConfigError, match="shards=True is a bool"):
+            lease.publish(shards=True)
+        with pytest.raises(
+            outrider.ConfigError, match="roles\\['trainer'\\]=1208925819614629174706176 is out of range"
+        ):
+            lease.publish(roles={"trainer": 1 << 80})
+        assert len(lease.publish(shards=np.int64(2)).shards) == 2
         lease.rollback("seen")
 
 

@@ -12,9 +12,11 @@ from test_ranks import generate
 
 import outrider
 from outrider import _wire_pb2 as wire
+from outrider._configure import configure
+from outrider._key import Key
 from outrider._log_copy import LogCopy
 from outrider.run import Run
-from outrider.start import configure, own_as
+from outrider.start import own_as
 
 SPAWN = multiprocessing.get_context("spawn")
 ID, TOKEN = "ab" * 16, "cd" * 16
@@ -40,8 +42,9 @@ class Directory:
 def serve(directory, recover, pipe):
     """The owner's process: has the run until it is killed."""
     source = outrider.table(rows(16))
-    config = configure("test", source, 2, 2, None, None, None, outrider.Policy(join_window=0.3), "leases", None, None)
-    run = own_as("test", ID, TOKEN, source, config, None, recover)
+    policy = outrider.Policy(join_window=0.3)
+    config = configure(name="test", source=source, group_size=2, batch_groups=2, policy=policy)
+    run = own_as(Key("test", ID, TOKEN), source, config, None, recover)
     Path(directory.path).write_text(run._locator.address())
     pipe.send(None)
     pipe.recv()

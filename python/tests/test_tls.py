@@ -7,6 +7,7 @@ import pickle
 import pytest
 
 import outrider
+from outrider._locator import Static
 
 pytest.importorskip("cryptography", reason="certificates are made with it, and it comes with Ray")
 from cryptography import x509
@@ -40,10 +41,10 @@ def test_S11_10_a_run_with_certificates_is_reached_over_tls(own, certificates, t
     for tls in (outrider.TLS(**certificates), outrider.TLS(**{name: str(tmp_path / name) for name in certificates})):
         run = own("secret", tls=tls)
         again = pickle.loads(pickle.dumps(run))
-        assert again._tls == tls
-        assert "PRIVATE" not in repr(again._tls)
+        assert again._key.tls == tls
+        assert "PRIVATE" not in repr(again._key.tls)
         # Without the socket's name this process is to the owner as one of another host.
-        again._locator = outrider.run.Static(run._locator.hint.split("@")[0])
+        again._locator = Static(run._locator.hint.split("@")[0])
         assert again.stats().books.closed
         run.close(force=True)
 
