@@ -89,6 +89,10 @@ func run(config Config) error {
 		members: map[uint32]*member{}, questions: map[uint64]func(*wire.Frame){},
 	}
 	p.shim = newOutbox(func(frame *wire.Frame, fds []int) error { return conn.Send(frame, fds...) }, func(error) { end(errParentLost) })
+	// The first frame: before what the log may have to say.
+	p.shim.put(&wire.Frame{Body: &wire.Frame_Ready{Ready: &wire.Ready{
+		ProtocolMin: bridge.ProtocolMin, ProtocolMax: bridge.ProtocolMax, Version: config.Version, Pid: int64(os.Getpid()),
+	}}})
 	log, closeLog := newLogger(config.Log, hclog.LevelFromString(config.LogLevel), func(frame *wire.Frame) { p.shim.put(frame) })
 	defer closeLog()
 	p.log = log
@@ -98,9 +102,6 @@ func run(config Config) error {
 	defer p.shares.stop()
 	resetPriority(log)
 
-	p.shim.put(&wire.Frame{Body: &wire.Frame_Ready{Ready: &wire.Ready{
-		ProtocolMin: bridge.ProtocolMin, ProtocolMax: bridge.ProtocolMax, Version: config.Version, Pid: int64(os.Getpid()),
-	}}})
 	go p.serveNeighbours()
 	go p.receive()
 	go p.drainOnTerm(ctx)

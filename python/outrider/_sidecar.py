@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import socket
@@ -197,11 +198,22 @@ def find_binary() -> str:
     return str(path)
 
 
+def _temporary() -> Path:
+    try:
+        return Path(tempfile.gettempdir())
+    except OSError:  # It looks for one that can be written: on full disks there is none.
+        return Path("/tmp")
+
+
 def log_path(role: str) -> str:
-    """Where a sidecar of this process logs: beside Ray's own logs if this is a Ray process, else a directory of this user."""
+    """Where a sidecar of this process logs: beside Ray's own logs if this is a Ray process, else a directory of this user.
+
+    The sidecar says it when that cannot be written, and goes on without.
+    """
     name = f"outrider-{role}-{_ray.actor_name() or 'driver'}-{os.getpid()}.log".replace("/", "_")
     directory = _ray.logs_directory()
     if directory is None:
-        directory = Path(tempfile.gettempdir()) / f"outrider-{os.getuid()}"
-        directory.mkdir(mode=0o700, exist_ok=True)
+        directory = _temporary() / f"outrider-{os.getuid()}"
+        with contextlib.suppress(OSError):
+            directory.mkdir(mode=0o700, exist_ok=True)
     return str(directory / name)

@@ -1,5 +1,6 @@
 """Deadlines, cancels and lost work through the shim: the real sidecar, no Ray."""
 
+import ast
 import asyncio
 import ctypes
 import multiprocessing
@@ -193,3 +194,18 @@ def test_S2_15_a_process_that_holds_the_gil_is_not_lost_and_its_data_is_there(ow
         child.join()
         assert child.exitcode == 0
         run.close(force=True)
+
+
+def test_S10_08_nothing_here_reads_the_wall_clock():
+    for path in Path(outrider.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom):
+                names = {f"{node.module}.{alias.name}" for alias in node.names}
+            elif isinstance(node, ast.Import):
+                names = {alias.name for alias in node.names} - {"time"}
+            elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                names = {f"{node.value.id}.{node.attr}"}
+            else:
+                continue
+            clocks = {name for name in names if name.split(".")[0] in ("time", "datetime")}
+            assert clocks <= {"time.monotonic", "time.sleep"}, f"{path.name}:{node.lineno}"

@@ -12,7 +12,7 @@ import (
 // settle carries effects out until there are none, and lets every trainer that is not manual or slow answer its appends.
 func (r *Runner) settle() {
 	for _, o := range r.owners() {
-		o.Advance(r.now)
+		o.Advance(r.clock)
 	}
 	for again := true; again; {
 		again = false

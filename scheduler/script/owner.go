@@ -106,7 +106,7 @@ func (r *Runner) start() {
 		return
 	}
 	r.owner = s
-	s.Advance(r.now)
+	s.Advance(r.clock)
 }
 
 func (r *Runner) cmdKillOwner(*args) {

@@ -19,6 +19,7 @@ type Runner struct {
 	cfg     scheduler.Config
 	lives   int
 	now     time.Duration
+	clock   time.Duration // what the owner is told; below now after it was set back
 	procs   []*process
 	// bySessions has every process ever, also under the sessions that it had before.
 	bySessions map[leases.Session]*process
@@ -212,8 +213,9 @@ func (r *Runner) cmdAdvance(a *args) {
 	if err != nil {
 		panic(usage("%v", err))
 	}
-	r.now += d
-	r.owner.Advance(r.now)
+	r.clock += d
+	r.now = max(r.now, r.clock)
+	r.owner.Advance(r.clock)
 }
 
 func (r *Runner) cmdLogs(a *args) {

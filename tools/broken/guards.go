@@ -202,4 +202,5 @@ var guards = []guard{
 	{"share: until its rollout is committed", "sidecar/share.go", "if l.rollout <= rollout {", "if false {"},
 	{"publication: it is what was published", "sidecar/admit.go", "if err == nil && !bytes.Equal(digest, publication.GetDigest()) {", "if err == nil && bytes.Equal(digest, nil) {"},
 	{"commit: who asks after it hears of it", "sidecar/requests.go", "if speaksOfCommits(frame) && o.scheduler.Deciding() {", "if false {"},
+	{"clock: it never goes back", "scheduler/times.go", "{ s.clock = max(s.clock, now) }", "{ s.clock = now }"},
 }

@@ -54,6 +54,19 @@ var c chan int
 	require.Equal(t, []string{"core.go:2: time imported under another name in a pure package"}, found)
 }
 
+func TestS10_08_TheWallClockIsFound(t *testing.T) {
+	t.Parallel()
+	found, err := wallClock("side.go", `package sidecar
+func f(begun time.Time) time.Duration { return time.Since(begun) }
+func g(begun time.Time) int64 { return time.Now().Unix() - begun.UnixNano() }
+`)
+	require.NoError(t, err)
+	require.Equal(t, []string{
+		"side.go:3: Unix is of the wall clock, which jumps; subtract times of one process",
+		"side.go:3: UnixNano is of the wall clock, which jumps; subtract times of one process",
+	}, found)
+}
+
 func TestThisModuleKeepsItsTable(t *testing.T) {
 	t.Parallel()
 	offences, err := check("outrider/tools/...")

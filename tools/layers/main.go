@@ -44,15 +44,18 @@ func check(pattern string) ([]string, error) {
 	var offences []string
 	for _, p := range packages {
 		offences = append(offences, directions(p)...)
-		if !rules[top(p.ImportPath)].pure {
-			continue
+		looks := []func(string, any) ([]string, error){wallClock}
+		if rules[top(p.ImportPath)].pure {
+			looks = append(looks, impurities)
 		}
 		for _, name := range p.GoFiles {
-			found, err := impurities(filepath.Join(p.Dir, name), nil)
-			if err != nil {
-				return nil, err
+			for _, look := range looks {
+				found, err := look(filepath.Join(p.Dir, name), nil)
+				if err != nil {
+					return nil, err
+				}
+				offences = append(offences, found...)
 			}
-			offences = append(offences, found...)
 		}
 	}
 	return offences, nil
