@@ -84,7 +84,7 @@ def owner(tmp_path):
 @pytest.fixture
 def run(owner):
     """The run, with a worker that runs its groups."""
-    run = Run("test", ID, TOKEN, owner.directory)
+    run = Run(Key("test", ID, TOKEN), owner.directory)
     worker = SPAWN.Process(target=generate, args=(run,))
     worker.start()
     yield run
