@@ -106,6 +106,7 @@ func (r *Runner) start() {
 		return
 	}
 	r.owner = s
+	r.clock = r.now // The clock of a life of its own.
 	s.Advance(r.clock)
 }
 
