@@ -21,6 +21,13 @@ type possessions struct{ sockets, memory, files map[string]bool }
 func possessionsOf(t *testing.T, shims ...*shim) possessions {
 	t.Helper()
 	p := possessions{map[string]bool{}, map[string]bool{}, map[string]bool{}}
+	inherited := map[string]bool{} // what this process was started with, as by a shell that holds a lock
+	own, err := filepath.Glob("/proc/self/fd/*")
+	require.NoError(t, err)
+	for _, fd := range own {
+		to, _ := os.Readlink(fd)
+		inherited[to] = true
+	}
 	for _, s := range shims {
 		fds, err := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", s.cmd.Process.Pid))
 		require.NoError(t, err)
@@ -32,7 +39,7 @@ func possessionsOf(t *testing.T, shims ...*shim) possessions {
 				p.sockets[strings.Trim(to, "socket:[]")] = true
 			case strings.HasPrefix(to, "/memfd:"):
 				p.memory[inodeOf(fd)] = true
-			case strings.HasPrefix(to, "/") && !strings.HasPrefix(to, "/dev/") && !strings.HasPrefix(to, "/proc/") && !strings.HasPrefix(to, "/sys/"):
+			case strings.HasPrefix(to, "/") && !inherited[to] && !strings.HasPrefix(to, "/dev/") && !strings.HasPrefix(to, "/proc/") && !strings.HasPrefix(to, "/sys/"):
 				p.files[to] = true
 			}
 		}
