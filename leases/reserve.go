@@ -49,6 +49,33 @@ func (l *Ledger) reserveOne() *Group {
 	return l.becomeReserved(l.cursor-1, retry{})
 }
 
+// ReserveGroup reserves one group before those that stand ahead of it in the source; nil when it is not there.
+func (l *Ledger) ReserveGroup(group int64) *Group {
+	if !l.InSource(group) {
+		return nil
+	}
+	return l.becomeReserved(group, l.leaveSource(group))
+}
+
+// InSource reports whether a group waits to be reserved, for the first time or again.
+func (l *Ledger) InSource(group int64) bool {
+	return group >= 0 && group < l.total() && !l.settled.contains(group) && !l.isAway(group) && l.Find(group) == nil
+}
+
+// leaveSource takes a group out of the source wherever it stands.
+func (l *Ledger) leaveSource(group int64) retry {
+	if group >= l.cursor {
+		l.replay.add(l.cursor, group)
+		l.cursor = group + 1
+	} else {
+		l.Wake(group)
+		l.replay.remove(group, group+1)
+	}
+	r := l.retries[group]
+	delete(l.retries, group)
+	return r
+}
+
 // Available reports whether Reserve would give a group.
 func (l *Ledger) Available() bool { return l.replay.len() > 0 || l.cursor < l.total() }
 
@@ -66,11 +93,15 @@ func (l *Ledger) Exhausted() bool {
 	return !l.Flows() && !l.Available() && l.live.n == 0 && len(l.resting) == 0 && len(l.away) == 0
 }
 
-// Dispatch gives a RESERVED group to a worker. version is the announced one: what the group is charged when its
-// data names none.
+// Dispatch gives a RESERVED group to a worker. The announced version is what the group is charged when its data names none.
 func (l *Ledger) Dispatch(g *Group, worker Session) Receipt {
+	return l.DispatchAt(g, worker, l.announced.version)
+}
+
+// DispatchAt is Dispatch of a group whose data is there already: version was announced when that came.
+func (l *Ledger) DispatchAt(g *Group, worker Session, version int64) Receipt {
 	l.counter++
-	l.becomeExecuting(g, worker, unique(l.term, l.counter), l.announced.version)
+	l.becomeExecuting(g, worker, unique(l.term, l.counter), version)
 	return l.Receipt(g)
 }
 
@@ -113,15 +144,7 @@ func (l *Ledger) Adopt(r Receipt, version, newest int64) (*Group, error) {
 	if why != "" {
 		return nil, fmt.Errorf("%w: %s cannot be adopted: %s", ErrStale, r, why)
 	}
-	if r.Group >= l.cursor {
-		l.replay.add(l.cursor, r.Group)
-		l.cursor = r.Group + 1
-	} else {
-		l.Wake(r.Group)
-		l.replay.remove(r.Group, r.Group+1)
-	}
-	old := l.retries[r.Group]
-	delete(l.retries, r.Group)
+	old := l.leaveSource(r.Group)
 	g := l.becomeReserved(r.Group, old)
 	g.attempt, g.given = r.Attempt, max(old.attempt, r.Attempt)
 	l.becomeExecuting(g, r.Worker, r.Execution, version)

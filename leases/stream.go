@@ -277,6 +277,14 @@ func (l *Ledger) Pushed(group int64) []byte {
 	return nil
 }
 
+// GroupOf returns the group that a push became, -1 when it is not known.
+func (l *Ledger) GroupOf(id PushID) int64 {
+	if p := l.stream.byID[id]; p != nil {
+		return p.group
+	}
+	return -1
+}
+
 // Unsettled counts the pushed groups that have not settled.
 func (l *Ledger) Unsettled() int64 {
 	if l.stream == nil {

@@ -111,6 +111,7 @@ func (s *Scheduler) unhold(g *leases.Group) {
 
 // dispatch reserves groups and gives them to workers until a bound is met.
 func (s *Scheduler) dispatch() {
+	s.serveOffers()
 	if len(s.holds) > 0 || !s.granting {
 		return
 	}

@@ -29,7 +29,8 @@ type member struct {
 	draining bool
 	drained  bool          // said so
 	since    time.Duration // when it attached
-	asked    bool          // it has had slots: it asked for work
+	asked    bool          // it has had slots, or offered a group: it asked for work
+	offers   bool          // it has offered a group
 	confirms int           // how often it confirmed a version
 	begun    bool          // it has asked and may work with its weights
 	late     bool          // it had not begun by the start deadline, and was reported

@@ -16,6 +16,8 @@ type pushing struct {
 	session leases.Session
 	pushes  []leases.Push
 	end     bool
+	offer   bool  // its session has the data of its one push,
+	version int64 // and this was announced when that came
 }
 
 // Pushed answers a Push.
@@ -126,6 +128,10 @@ func (s *Scheduler) takePush(p *pushing) {
 	if fresh > 0 {
 		s.appendAll(entry)
 	}
+	if p.offer {
+		s.offers = append(s.offers, p)
+		return
+	}
 	out := Pushed{Fresh: fresh}
 	for _, one := range p.pushes {
 		if s.ledger.Settles(one.ID) {
@@ -149,17 +155,16 @@ func (s *Scheduler) appendAll(entry Entry) {
 	}
 }
 
-// failPushes gives up the pushes that wait, all or those of one session.
+// failPushes gives up the pushes and offers that wait, all or those of one session.
 func (s *Scheduler) failPushes(err error, of func(*pushing) bool) {
-	kept := s.pushes[:0]
-	for _, p := range s.pushes {
-		if of == nil || of(p) {
+	fail := func(p *pushing) bool {
+		gone := of == nil || of(p)
+		if gone {
 			s.answer(p.ticket, nil, err)
-		} else {
-			kept = append(kept, p)
 		}
+		return gone
 	}
-	s.pushes = kept
+	s.pushes, s.offers = slices.DeleteFunc(s.pushes, fail), slices.DeleteFunc(s.offers, fail)
 }
 
 // letGo tells everybody which pushes nobody needs to keep.

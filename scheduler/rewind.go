@@ -71,6 +71,7 @@ func (s *Scheduler) rewind(r int64, tickets []Ticket, then func(RewindReport)) e
 	s.newTimeline()
 	s.carryOver(before)
 	s.emit(Announced{Version: version})
+	s.outdateOffers(version)
 	s.ended = false
 	s.dropTakes()
 	s.replicate(&replication{entry: done.Entry, tickets: tickets, done: func() {

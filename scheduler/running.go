@@ -21,6 +21,8 @@ type running struct {
 	charged int64
 	// adopted marks one that a former life, or a former attachment of its worker, began: no bound kept it out.
 	adopted bool
+	// offered marks one whose worker has the data already: its answer is the grant.
+	offered bool
 	// promised is what it may write without asking, in bytes; NoPromise where there is no bound.
 	promised int64
 	// overdraws marks one that was given credit beyond its host's bound.

@@ -59,6 +59,7 @@ type Scheduler struct {
 	replicating []*replication // by log index
 	commits     []waitingCommit
 	pushes      []*pushing // wait for room
+	offers      []*pushing // wait to be reserved; their prompts are pushed
 	pulls       pull
 	saidFull    bool        // that pushes wait for a saved state
 	early       []earlyCall // waiting calls that came before the base was known

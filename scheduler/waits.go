@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"outrider/leases"
@@ -38,6 +39,9 @@ func (s *Scheduler) waitsFor() string {
 	case !s.ledger.Available():
 		return lack + "the source has no other group at present"
 	}
+	if s.onlyOfferers() {
+		return lack + "every worker offers what it makes and takes no groups: let one serve, or offer again what came back"
+	}
 	engines, current := 0, 0
 	for _, m := range s.order {
 		if m.engine() {
@@ -55,6 +59,11 @@ func (s *Scheduler) waitsFor() string {
 		return lack + fmt.Sprintf("none of %d engines has confirmed version %d: send it to them (rebroadcast), or announce a higher one", engines, announced)
 	}
 	return ""
+}
+
+// onlyOfferers reports whether nobody takes groups, because all workers offer their own.
+func (s *Scheduler) onlyOfferers() bool {
+	return !slices.ContainsFunc(s.workers, func(m *member) bool { return m.worker.Slots > 0 || !m.offers })
 }
 
 // whole reports whether nothing is known of a trainer rank that is not here. Before the first one attaches nothing is.

@@ -149,6 +149,11 @@ func (s *Scheduler) grantAgain(m *member, inventory []Held) {
 		case !has[e.receipt.Execution] && e.group == nil:
 			s.end(e)
 			s.checkDrained(m)
+		case !has[e.receipt.Execution] && e.offered:
+			// The answer to its offer was lost; the worker's sidecar asks again.
+			g := e.group
+			s.end(e)
+			s.abandon(g)
 		default:
 			if !has[e.receipt.Execution] {
 				s.emit(Grant{Session: m.session, Assignment: s.assignment(e)})

@@ -87,6 +87,8 @@ func (p *Process) dispatch(frame *wire.Frame) {
 		p.withMember(frame, func(m *member) { m.drain(func(answer *wire.Frame) { p.relay(frame, answer) }) })
 	case *wire.Frame_Push:
 		p.withMember(frame, func(m *member) { m.push(frame, body.Push) })
+	case *wire.Frame_Offer:
+		p.withMember(frame, func(m *member) { m.offer(frame, body.Offer) })
 	case *wire.Frame_Confirm:
 		p.withMember(frame, func(m *member) { m.confirm(frame, body.Confirm) })
 	case *wire.Frame_Take, *wire.Frame_CancelTake, *wire.Frame_Publish, *wire.Frame_Commit, *wire.Frame_Rollback, *wire.Frame_LeaseStatus,

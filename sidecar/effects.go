@@ -115,21 +115,30 @@ func (b *batches) grant(e scheduler.Grant) {
 		return (len(grant.GetPromises()) > 0) != (e.Assignment.Promise != scheduler.NoPromise)
 	}
 	if len(grants) == 0 || unlike(grants[len(grants)-1]) || toTimeline(grants[len(grants)-1].GetReceipts().GetTimeline()) != receipt.Timeline {
-		grants = append(grants, &wire.Grant{Receipts: &wire.Receipts{Timeline: fromTimeline(receipt.Timeline), Worker: uint64(receipt.Worker)}})
+		grants = append(grants, newGrant(receipt))
 		b.grants[e.Session] = grants
 	}
-	grant := grants[len(grants)-1]
+	assign(grants[len(grants)-1], e.Assignment)
+}
+
+// newGrant is empty, for receipts of this one's timeline and worker.
+func newGrant(of leases.Receipt) *wire.Grant {
+	return &wire.Grant{Receipts: &wire.Receipts{Timeline: fromTimeline(of.Timeline), Worker: uint64(of.Worker)}}
+}
+
+// assign adds an execution to a grant.
+func assign(grant *wire.Grant, a scheduler.Assignment) {
 	packed := grant.GetReceipts()
-	packed.Groups = append(packed.Groups, receipt.Group)
-	packed.Attempts = append(packed.Attempts, receipt.Attempt)
-	packed.Executions = append(packed.Executions, receipt.Execution)
-	grant.Rows = append(grant.Rows, e.Assignment.Row)
-	grant.Versions = append(grant.Versions, e.Assignment.Version)
-	if e.Assignment.Promise != scheduler.NoPromise {
-		grant.Promises = append(grant.Promises, e.Assignment.Promise)
+	packed.Groups = append(packed.Groups, a.Receipt.Group)
+	packed.Attempts = append(packed.Attempts, a.Receipt.Attempt)
+	packed.Executions = append(packed.Executions, a.Receipt.Execution)
+	grant.Rows = append(grant.Rows, a.Row)
+	grant.Versions = append(grant.Versions, a.Version)
+	if a.Promise != scheduler.NoPromise {
+		grant.Promises = append(grant.Promises, a.Promise)
 	}
-	if e.Assignment.Pushed != nil {
-		grant.Pushed = append(grant.Pushed, e.Assignment.Pushed)
+	if a.Pushed != nil {
+		grant.Pushed = append(grant.Pushed, a.Pushed)
 	}
 }
 

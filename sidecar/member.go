@@ -181,6 +181,7 @@ func (m *member) connected(owner *bridge.Owner, joined *wire.Joined, err error) 
 	m.link = l
 	m.p.log.Info("joined", "run", m.join.GetRun().GetName(), "member", m.join.GetName(), "session", fmt.Sprintf("%016x", m.session), "term", m.term.GetNumber())
 	if m.work != nil {
+		m.work.groupSize = joined.GetGroupSize()
 		m.dropVoid(joined.GetVoid())
 	}
 	if m.joining != nil {

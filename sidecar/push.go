@@ -19,16 +19,24 @@ func (o *owner) pushes(a *attached, push *wire.Push, reply reply) {
 	}
 	all := make([]leases.Push, len(ids))
 	for i := range all {
-		p := &all[i]
-		if len(digests[i]) != len(p.Digest) {
-			reply(nil, bridge.NewError(bridge.Data, fmt.Sprintf("outrider: push %q has a digest of %d bytes; give one of %d", ids[i], len(digests[i]), len(p.Digest))))
+		var err error
+		if all[i], err = toPush(ids[i], digests[i], rows[i]); err != nil {
+			reply(nil, err)
 			return
 		}
-		p.ID, p.Digest, p.Rows = leases.NamePush(ids[i]), [16]byte(digests[i]), rows[i]
 	}
 	o.scheduler.Push(o.ticket(answering(reply, func(done scheduler.Pushed) (*wire.Frame, error) {
 		return &wire.Frame{Body: &wire.Frame_Pushed{Pushed: &wire.Pushed{Fresh: int64(done.Fresh), Gone: fromPushIDs(done.Gone)}}}, nil
 	})), a.session, all, push.GetWait())
+}
+
+func toPush(id, digest, rows []byte) (leases.Push, error) {
+	p := leases.Push{ID: leases.NamePush(id), Rows: rows}
+	if len(digest) != len(p.Digest) {
+		return p, bridge.NewError(bridge.Data, fmt.Sprintf("outrider: push %q has a digest of %d bytes; give one of %d", id, len(digest), len(p.Digest)))
+	}
+	p.Digest = [16]byte(digest)
+	return p, nil
 }
 
 func fromPushIDs(ids []leases.PushID) [][]byte {

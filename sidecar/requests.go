@@ -61,6 +61,8 @@ func (o *owner) event(a *attached, frame *wire.Frame) {
 		reply(nil, s.Drain(a.session))
 	case *wire.Frame_Push:
 		o.pushes(a, body.Push, reply)
+	case *wire.Frame_Offer:
+		o.offer(a, body.Offer, reply)
 	case *wire.Frame_EndStream:
 		s.EndStream(o.ticket(func(_ any, err error) { reply(nil, err) }), a.session)
 	case *wire.Frame_Take:

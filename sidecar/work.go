@@ -12,14 +12,15 @@ import (
 
 // work is what a worker's sidecar keeps so that a new owner can adopt it: running executions and terminal receipts with their data.
 type work struct {
-	held     map[uint64]*wire.Held // by execution
-	finished map[uint64]*finished  // by execution
-	number   uint64                // of the last segment
-	ready    bool                  // the shim has the table
-	early    []*wire.Frame         // grants that came before
-	draining bool                  // it asked for no more work: every life of the owner is told
-	handover handover
-	given    map[uint64]*arrowio.Columns // by execution: rows that a stage adds columns to
+	held      map[uint64]*wire.Held // by execution
+	finished  map[uint64]*finished  // by execution
+	number    uint64                // of the last segment
+	groupSize uint32                // of the run
+	ready     bool                  // the shim has the table
+	early     []*wire.Frame         // grants that came before
+	draining  bool                  // it asked for no more work: every life of the owner is told
+	handover  handover
+	given     map[uint64]*arrowio.Columns // by execution: rows that a stage adds columns to
 }
 
 func newWork() *work {

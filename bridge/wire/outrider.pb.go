@@ -99,6 +99,8 @@ type Frame struct {
 	//	*Frame_Pushed
 	//	*Frame_EndStream
 	//	*Frame_LetGo
+	//	*Frame_Offer
+	//	*Frame_Offered
 	//	*Frame_Pull
 	//	*Frame_Pulled
 	//	*Frame_GiveBack
@@ -729,6 +731,24 @@ func (x *Frame) GetLetGo() *LetGo {
 	return nil
 }
 
+func (x *Frame) GetOffer() *Offer {
+	if x != nil {
+		if x, ok := x.Body.(*Frame_Offer); ok {
+			return x.Offer
+		}
+	}
+	return nil
+}
+
+func (x *Frame) GetOffered() *Offered {
+	if x != nil {
+		if x, ok := x.Body.(*Frame_Offered); ok {
+			return x.Offered
+		}
+	}
+	return nil
+}
+
 func (x *Frame) GetPull() *Pull {
 	if x != nil {
 		if x, ok := x.Body.(*Frame_Pull); ok {
@@ -1235,6 +1255,14 @@ type Frame_LetGo struct {
 	LetGo *LetGo `protobuf:"bytes,143,opt,name=let_go,json=letGo,proto3,oneof"`
 }
 
+type Frame_Offer struct {
+	Offer *Offer `protobuf:"bytes,271,opt,name=offer,proto3,oneof"`
+}
+
+type Frame_Offered struct {
+	Offered *Offered `protobuf:"bytes,272,opt,name=offered,proto3,oneof"`
+}
+
 type Frame_Pull struct {
 	// a framework's own data source: the owner's sidecar asks its shim
 	Pull *Pull `protobuf:"bytes,210,opt,name=pull,proto3,oneof"`
@@ -1472,6 +1500,10 @@ func (*Frame_Pushed) isFrame_Body() {}
 func (*Frame_EndStream) isFrame_Body() {}
 
 func (*Frame_LetGo) isFrame_Body() {}
+
+func (*Frame_Offer) isFrame_Body() {}
+
+func (*Frame_Offered) isFrame_Body() {}
 
 func (*Frame_Pull) isFrame_Body() {}
 
@@ -6349,6 +6381,128 @@ func (x *Pushed) GetGone() [][]byte {
 	return nil
 }
 
+// From a worker: a group that it has made by itself. Its prompt is pushed and reserved for this worker, which then reports its rows as it
+// does any other group's.
+type Offer struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            []byte                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Digest        []byte                 `protobuf:"bytes,2,opt,name=digest,proto3" json:"digest,omitempty"`
+	Row           []byte                 `protobuf:"bytes,3,opt,name=row,proto3" json:"row,omitempty"`
+	Wait          bool                   `protobuf:"varint,4,opt,name=wait,proto3" json:"wait,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Offer) Reset() {
+	*x = Offer{}
+	mi := &file_outrider_proto_msgTypes[74]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Offer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Offer) ProtoMessage() {}
+
+func (x *Offer) ProtoReflect() protoreflect.Message {
+	mi := &file_outrider_proto_msgTypes[74]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Offer.ProtoReflect.Descriptor instead.
+func (*Offer) Descriptor() ([]byte, []int) {
+	return file_outrider_proto_rawDescGZIP(), []int{74}
+}
+
+func (x *Offer) GetId() []byte {
+	if x != nil {
+		return x.Id
+	}
+	return nil
+}
+
+func (x *Offer) GetDigest() []byte {
+	if x != nil {
+		return x.Digest
+	}
+	return nil
+}
+
+func (x *Offer) GetRow() []byte {
+	if x != nil {
+		return x.Row
+	}
+	return nil
+}
+
+func (x *Offer) GetWait() bool {
+	if x != nil {
+		return x.Wait
+	}
+	return false
+}
+
+type Offered struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Grant         *Grant                 `protobuf:"bytes,1,opt,name=grant,proto3" json:"grant,omitempty"` // of one execution; absent: somebody else has the group, or it has settled
+	Gone          [][]byte               `protobuf:"bytes,2,rep,name=gone,proto3" json:"gone,omitempty"`   // as Pushed.gone
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Offered) Reset() {
+	*x = Offered{}
+	mi := &file_outrider_proto_msgTypes[75]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Offered) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Offered) ProtoMessage() {}
+
+func (x *Offered) ProtoReflect() protoreflect.Message {
+	mi := &file_outrider_proto_msgTypes[75]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Offered.ProtoReflect.Descriptor instead.
+func (*Offered) Descriptor() ([]byte, []int) {
+	return file_outrider_proto_rawDescGZIP(), []int{75}
+}
+
+func (x *Offered) GetGrant() *Grant {
+	if x != nil {
+		return x.Grant
+	}
+	return nil
+}
+
+func (x *Offered) GetGone() [][]byte {
+	if x != nil {
+		return x.Gone
+	}
+	return nil
+}
+
 type EndStream struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -6357,7 +6511,7 @@ type EndStream struct {
 
 func (x *EndStream) Reset() {
 	*x = EndStream{}
-	mi := &file_outrider_proto_msgTypes[74]
+	mi := &file_outrider_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6369,7 +6523,7 @@ func (x *EndStream) String() string {
 func (*EndStream) ProtoMessage() {}
 
 func (x *EndStream) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[74]
+	mi := &file_outrider_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6382,7 +6536,7 @@ func (x *EndStream) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndStream.ProtoReflect.Descriptor instead.
 func (*EndStream) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{74}
+	return file_outrider_proto_rawDescGZIP(), []int{76}
 }
 
 // Owner to everybody: as Pushed.gone.
@@ -6395,7 +6549,7 @@ type LetGo struct {
 
 func (x *LetGo) Reset() {
 	*x = LetGo{}
-	mi := &file_outrider_proto_msgTypes[75]
+	mi := &file_outrider_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6407,7 +6561,7 @@ func (x *LetGo) String() string {
 func (*LetGo) ProtoMessage() {}
 
 func (x *LetGo) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[75]
+	mi := &file_outrider_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6420,7 +6574,7 @@ func (x *LetGo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LetGo.ProtoReflect.Descriptor instead.
 func (*LetGo) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{75}
+	return file_outrider_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *LetGo) GetGone() [][]byte {
@@ -6441,7 +6595,7 @@ type Take struct {
 
 func (x *Take) Reset() {
 	*x = Take{}
-	mi := &file_outrider_proto_msgTypes[76]
+	mi := &file_outrider_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6453,7 +6607,7 @@ func (x *Take) String() string {
 func (*Take) ProtoMessage() {}
 
 func (x *Take) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[76]
+	mi := &file_outrider_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6466,7 +6620,7 @@ func (x *Take) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Take.ProtoReflect.Descriptor instead.
 func (*Take) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{76}
+	return file_outrider_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *Take) GetRollout() int64 {
@@ -6494,7 +6648,7 @@ type Alone struct {
 
 func (x *Alone) Reset() {
 	*x = Alone{}
-	mi := &file_outrider_proto_msgTypes[77]
+	mi := &file_outrider_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6506,7 +6660,7 @@ func (x *Alone) String() string {
 func (*Alone) ProtoMessage() {}
 
 func (x *Alone) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[77]
+	mi := &file_outrider_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6519,7 +6673,7 @@ func (x *Alone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Alone.ProtoReflect.Descriptor instead.
 func (*Alone) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{77}
+	return file_outrider_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *Alone) GetRole() string {
@@ -6545,7 +6699,7 @@ type CancelTake struct {
 
 func (x *CancelTake) Reset() {
 	*x = CancelTake{}
-	mi := &file_outrider_proto_msgTypes[78]
+	mi := &file_outrider_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6557,7 +6711,7 @@ func (x *CancelTake) String() string {
 func (*CancelTake) ProtoMessage() {}
 
 func (x *CancelTake) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[78]
+	mi := &file_outrider_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6570,7 +6724,7 @@ func (x *CancelTake) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelTake.ProtoReflect.Descriptor instead.
 func (*CancelTake) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{78}
+	return file_outrider_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *CancelTake) GetRollout() int64 {
@@ -6594,7 +6748,7 @@ type LeasedGroup struct {
 
 func (x *LeasedGroup) Reset() {
 	*x = LeasedGroup{}
-	mi := &file_outrider_proto_msgTypes[79]
+	mi := &file_outrider_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6606,7 +6760,7 @@ func (x *LeasedGroup) String() string {
 func (*LeasedGroup) ProtoMessage() {}
 
 func (x *LeasedGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[79]
+	mi := &file_outrider_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6619,7 +6773,7 @@ func (x *LeasedGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeasedGroup.ProtoReflect.Descriptor instead.
 func (*LeasedGroup) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{79}
+	return file_outrider_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *LeasedGroup) GetGroup() int64 {
@@ -6679,7 +6833,7 @@ type Lease struct {
 
 func (x *Lease) Reset() {
 	*x = Lease{}
-	mi := &file_outrider_proto_msgTypes[80]
+	mi := &file_outrider_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6691,7 +6845,7 @@ func (x *Lease) String() string {
 func (*Lease) ProtoMessage() {}
 
 func (x *Lease) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[80]
+	mi := &file_outrider_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6704,7 +6858,7 @@ func (x *Lease) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lease.ProtoReflect.Descriptor instead.
 func (*Lease) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{80}
+	return file_outrider_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *Lease) GetAdmission() uint64 {
@@ -6761,7 +6915,7 @@ type Shard struct {
 
 func (x *Shard) Reset() {
 	*x = Shard{}
-	mi := &file_outrider_proto_msgTypes[81]
+	mi := &file_outrider_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6773,7 +6927,7 @@ func (x *Shard) String() string {
 func (*Shard) ProtoMessage() {}
 
 func (x *Shard) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[81]
+	mi := &file_outrider_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6786,7 +6940,7 @@ func (x *Shard) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Shard.ProtoReflect.Descriptor instead.
 func (*Shard) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{81}
+	return file_outrider_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *Shard) GetLocators() []*Locator {
@@ -6822,7 +6976,7 @@ type Publish struct {
 
 func (x *Publish) Reset() {
 	*x = Publish{}
-	mi := &file_outrider_proto_msgTypes[82]
+	mi := &file_outrider_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6834,7 +6988,7 @@ func (x *Publish) String() string {
 func (*Publish) ProtoMessage() {}
 
 func (x *Publish) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[82]
+	mi := &file_outrider_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6847,7 +7001,7 @@ func (x *Publish) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Publish.ProtoReflect.Descriptor instead.
 func (*Publish) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{82}
+	return file_outrider_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *Publish) GetAdmission() uint64 {
@@ -6896,7 +7050,7 @@ type Publication struct {
 
 func (x *Publication) Reset() {
 	*x = Publication{}
-	mi := &file_outrider_proto_msgTypes[83]
+	mi := &file_outrider_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6908,7 +7062,7 @@ func (x *Publication) String() string {
 func (*Publication) ProtoMessage() {}
 
 func (x *Publication) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[83]
+	mi := &file_outrider_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6921,7 +7075,7 @@ func (x *Publication) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Publication.ProtoReflect.Descriptor instead.
 func (*Publication) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{83}
+	return file_outrider_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *Publication) GetAdmission() uint64 {
@@ -7003,7 +7157,7 @@ type Admit struct {
 
 func (x *Admit) Reset() {
 	*x = Admit{}
-	mi := &file_outrider_proto_msgTypes[84]
+	mi := &file_outrider_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7015,7 +7169,7 @@ func (x *Admit) String() string {
 func (*Admit) ProtoMessage() {}
 
 func (x *Admit) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[84]
+	mi := &file_outrider_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7028,7 +7182,7 @@ func (x *Admit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Admit.ProtoReflect.Descriptor instead.
 func (*Admit) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{84}
+	return file_outrider_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *Admit) GetPublication() *Publication {
@@ -7082,7 +7236,7 @@ type Admitted struct {
 
 func (x *Admitted) Reset() {
 	*x = Admitted{}
-	mi := &file_outrider_proto_msgTypes[85]
+	mi := &file_outrider_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7094,7 +7248,7 @@ func (x *Admitted) String() string {
 func (*Admitted) ProtoMessage() {}
 
 func (x *Admitted) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[85]
+	mi := &file_outrider_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7107,7 +7261,7 @@ func (x *Admitted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Admitted.ProtoReflect.Descriptor instead.
 func (*Admitted) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{85}
+	return file_outrider_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *Admitted) GetSegments() []*SegmentId {
@@ -7163,7 +7317,7 @@ type Next struct {
 
 func (x *Next) Reset() {
 	*x = Next{}
-	mi := &file_outrider_proto_msgTypes[86]
+	mi := &file_outrider_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7175,7 +7329,7 @@ func (x *Next) String() string {
 func (*Next) ProtoMessage() {}
 
 func (x *Next) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[86]
+	mi := &file_outrider_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7188,7 +7342,7 @@ func (x *Next) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Next.ProtoReflect.Descriptor instead.
 func (*Next) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{86}
+	return file_outrider_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *Next) GetRollout() int64 {
@@ -7209,7 +7363,7 @@ type Commit struct {
 
 func (x *Commit) Reset() {
 	*x = Commit{}
-	mi := &file_outrider_proto_msgTypes[87]
+	mi := &file_outrider_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7221,7 +7375,7 @@ func (x *Commit) String() string {
 func (*Commit) ProtoMessage() {}
 
 func (x *Commit) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[87]
+	mi := &file_outrider_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7234,7 +7388,7 @@ func (x *Commit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Commit.ProtoReflect.Descriptor instead.
 func (*Commit) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{87}
+	return file_outrider_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *Commit) GetAdmission() uint64 {
@@ -7261,7 +7415,7 @@ type Rollback struct {
 
 func (x *Rollback) Reset() {
 	*x = Rollback{}
-	mi := &file_outrider_proto_msgTypes[88]
+	mi := &file_outrider_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7273,7 +7427,7 @@ func (x *Rollback) String() string {
 func (*Rollback) ProtoMessage() {}
 
 func (x *Rollback) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[88]
+	mi := &file_outrider_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7286,7 +7440,7 @@ func (x *Rollback) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rollback.ProtoReflect.Descriptor instead.
 func (*Rollback) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{88}
+	return file_outrider_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *Rollback) GetAdmission() uint64 {
@@ -7312,7 +7466,7 @@ type LeaseStatus struct {
 
 func (x *LeaseStatus) Reset() {
 	*x = LeaseStatus{}
-	mi := &file_outrider_proto_msgTypes[89]
+	mi := &file_outrider_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7324,7 +7478,7 @@ func (x *LeaseStatus) String() string {
 func (*LeaseStatus) ProtoMessage() {}
 
 func (x *LeaseStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[89]
+	mi := &file_outrider_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7337,7 +7491,7 @@ func (x *LeaseStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaseStatus.ProtoReflect.Descriptor instead.
 func (*LeaseStatus) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{89}
+	return file_outrider_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *LeaseStatus) GetAdmission() uint64 {
@@ -7359,7 +7513,7 @@ type Settled struct {
 
 func (x *Settled) Reset() {
 	*x = Settled{}
-	mi := &file_outrider_proto_msgTypes[90]
+	mi := &file_outrider_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7371,7 +7525,7 @@ func (x *Settled) String() string {
 func (*Settled) ProtoMessage() {}
 
 func (x *Settled) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[90]
+	mi := &file_outrider_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7384,7 +7538,7 @@ func (x *Settled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Settled.ProtoReflect.Descriptor instead.
 func (*Settled) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{90}
+	return file_outrider_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *Settled) GetAdmission() uint64 {
@@ -7427,7 +7581,7 @@ type DiscardGroups struct {
 
 func (x *DiscardGroups) Reset() {
 	*x = DiscardGroups{}
-	mi := &file_outrider_proto_msgTypes[91]
+	mi := &file_outrider_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7439,7 +7593,7 @@ func (x *DiscardGroups) String() string {
 func (*DiscardGroups) ProtoMessage() {}
 
 func (x *DiscardGroups) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[91]
+	mi := &file_outrider_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7452,7 +7606,7 @@ func (x *DiscardGroups) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiscardGroups.ProtoReflect.Descriptor instead.
 func (*DiscardGroups) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{91}
+	return file_outrider_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *DiscardGroups) GetAdmission() uint64 {
@@ -7493,7 +7647,7 @@ type Entry struct {
 
 func (x *Entry) Reset() {
 	*x = Entry{}
-	mi := &file_outrider_proto_msgTypes[92]
+	mi := &file_outrider_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7505,7 +7659,7 @@ func (x *Entry) String() string {
 func (*Entry) ProtoMessage() {}
 
 func (x *Entry) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[92]
+	mi := &file_outrider_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7518,7 +7672,7 @@ func (x *Entry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Entry.ProtoReflect.Descriptor instead.
 func (*Entry) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{92}
+	return file_outrider_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *Entry) GetIndex() uint64 {
@@ -7547,7 +7701,7 @@ type SetBase struct {
 
 func (x *SetBase) Reset() {
 	*x = SetBase{}
-	mi := &file_outrider_proto_msgTypes[93]
+	mi := &file_outrider_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7559,7 +7713,7 @@ func (x *SetBase) String() string {
 func (*SetBase) ProtoMessage() {}
 
 func (x *SetBase) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[93]
+	mi := &file_outrider_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7572,7 +7726,7 @@ func (x *SetBase) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetBase.ProtoReflect.Descriptor instead.
 func (*SetBase) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{93}
+	return file_outrider_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *SetBase) GetIndex() uint64 {
@@ -7607,7 +7761,7 @@ type Append struct {
 
 func (x *Append) Reset() {
 	*x = Append{}
-	mi := &file_outrider_proto_msgTypes[94]
+	mi := &file_outrider_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7619,7 +7773,7 @@ func (x *Append) String() string {
 func (*Append) ProtoMessage() {}
 
 func (x *Append) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[94]
+	mi := &file_outrider_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7632,7 +7786,7 @@ func (x *Append) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Append.ProtoReflect.Descriptor instead.
 func (*Append) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{94}
+	return file_outrider_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *Append) GetEntry() *Entry {
@@ -7663,7 +7817,7 @@ type Mapped struct {
 
 func (x *Mapped) Reset() {
 	*x = Mapped{}
-	mi := &file_outrider_proto_msgTypes[95]
+	mi := &file_outrider_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7675,7 +7829,7 @@ func (x *Mapped) String() string {
 func (*Mapped) ProtoMessage() {}
 
 func (x *Mapped) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[95]
+	mi := &file_outrider_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7688,7 +7842,7 @@ func (x *Mapped) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Mapped.ProtoReflect.Descriptor instead.
 func (*Mapped) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{95}
+	return file_outrider_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *Mapped) GetBytes() int64 {
@@ -7730,7 +7884,7 @@ type Committed struct {
 
 func (x *Committed) Reset() {
 	*x = Committed{}
-	mi := &file_outrider_proto_msgTypes[96]
+	mi := &file_outrider_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7742,7 +7896,7 @@ func (x *Committed) String() string {
 func (*Committed) ProtoMessage() {}
 
 func (x *Committed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[96]
+	mi := &file_outrider_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7755,7 +7909,7 @@ func (x *Committed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Committed.ProtoReflect.Descriptor instead.
 func (*Committed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{96}
+	return file_outrider_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *Committed) GetAdmission() uint64 {
@@ -7781,7 +7935,7 @@ type GetState struct {
 
 func (x *GetState) Reset() {
 	*x = GetState{}
-	mi := &file_outrider_proto_msgTypes[97]
+	mi := &file_outrider_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7793,7 +7947,7 @@ func (x *GetState) String() string {
 func (*GetState) ProtoMessage() {}
 
 func (x *GetState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[97]
+	mi := &file_outrider_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7806,7 +7960,7 @@ func (x *GetState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetState.ProtoReflect.Descriptor instead.
 func (*GetState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{97}
+	return file_outrider_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *GetState) GetRollout() int64 {
@@ -7825,7 +7979,7 @@ type StateBytes struct {
 
 func (x *StateBytes) Reset() {
 	*x = StateBytes{}
-	mi := &file_outrider_proto_msgTypes[98]
+	mi := &file_outrider_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7837,7 +7991,7 @@ func (x *StateBytes) String() string {
 func (*StateBytes) ProtoMessage() {}
 
 func (x *StateBytes) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[98]
+	mi := &file_outrider_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7850,7 +8004,7 @@ func (x *StateBytes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateBytes.ProtoReflect.Descriptor instead.
 func (*StateBytes) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{98}
+	return file_outrider_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *StateBytes) GetState() []byte {
@@ -7869,7 +8023,7 @@ type Saved struct {
 
 func (x *Saved) Reset() {
 	*x = Saved{}
-	mi := &file_outrider_proto_msgTypes[99]
+	mi := &file_outrider_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7881,7 +8035,7 @@ func (x *Saved) String() string {
 func (*Saved) ProtoMessage() {}
 
 func (x *Saved) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[99]
+	mi := &file_outrider_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7894,7 +8048,7 @@ func (x *Saved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Saved.ProtoReflect.Descriptor instead.
 func (*Saved) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{99}
+	return file_outrider_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *Saved) GetRollout() int64 {
@@ -7913,7 +8067,7 @@ type Rewind struct {
 
 func (x *Rewind) Reset() {
 	*x = Rewind{}
-	mi := &file_outrider_proto_msgTypes[100]
+	mi := &file_outrider_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7925,7 +8079,7 @@ func (x *Rewind) String() string {
 func (*Rewind) ProtoMessage() {}
 
 func (x *Rewind) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[100]
+	mi := &file_outrider_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7938,7 +8092,7 @@ func (x *Rewind) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rewind.ProtoReflect.Descriptor instead.
 func (*Rewind) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{100}
+	return file_outrider_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *Rewind) GetRollout() int64 {
@@ -7959,7 +8113,7 @@ type Rewound struct {
 
 func (x *Rewound) Reset() {
 	*x = Rewound{}
-	mi := &file_outrider_proto_msgTypes[101]
+	mi := &file_outrider_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7971,7 +8125,7 @@ func (x *Rewound) String() string {
 func (*Rewound) ProtoMessage() {}
 
 func (x *Rewound) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[101]
+	mi := &file_outrider_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7984,7 +8138,7 @@ func (x *Rewound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rewound.ProtoReflect.Descriptor instead.
 func (*Rewound) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{101}
+	return file_outrider_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *Rewound) GetRollout() int64 {
@@ -8020,7 +8174,7 @@ type GetStats struct {
 
 func (x *GetStats) Reset() {
 	*x = GetStats{}
-	mi := &file_outrider_proto_msgTypes[102]
+	mi := &file_outrider_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8032,7 +8186,7 @@ func (x *GetStats) String() string {
 func (*GetStats) ProtoMessage() {}
 
 func (x *GetStats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[102]
+	mi := &file_outrider_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8045,7 +8199,7 @@ func (x *GetStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStats.ProtoReflect.Descriptor instead.
 func (*GetStats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{102}
+	return file_outrider_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *GetStats) GetReady() bool {
@@ -8073,7 +8227,7 @@ type Count struct {
 
 func (x *Count) Reset() {
 	*x = Count{}
-	mi := &file_outrider_proto_msgTypes[103]
+	mi := &file_outrider_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8085,7 +8239,7 @@ func (x *Count) String() string {
 func (*Count) ProtoMessage() {}
 
 func (x *Count) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[103]
+	mi := &file_outrider_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8098,7 +8252,7 @@ func (x *Count) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Count.ProtoReflect.Descriptor instead.
 func (*Count) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{103}
+	return file_outrider_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *Count) GetGroups() int64 {
@@ -8137,7 +8291,7 @@ type Books struct {
 
 func (x *Books) Reset() {
 	*x = Books{}
-	mi := &file_outrider_proto_msgTypes[104]
+	mi := &file_outrider_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8149,7 +8303,7 @@ func (x *Books) String() string {
 func (*Books) ProtoMessage() {}
 
 func (x *Books) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[104]
+	mi := &file_outrider_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8162,7 +8316,7 @@ func (x *Books) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Books.ProtoReflect.Descriptor instead.
 func (*Books) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{104}
+	return file_outrider_proto_rawDescGZIP(), []int{106}
 }
 
 func (x *Books) GetReserved() *Count {
@@ -8259,7 +8413,7 @@ type Stats struct {
 
 func (x *Stats) Reset() {
 	*x = Stats{}
-	mi := &file_outrider_proto_msgTypes[105]
+	mi := &file_outrider_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8271,7 +8425,7 @@ func (x *Stats) String() string {
 func (*Stats) ProtoMessage() {}
 
 func (x *Stats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[105]
+	mi := &file_outrider_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8284,7 +8438,7 @@ func (x *Stats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stats.ProtoReflect.Descriptor instead.
 func (*Stats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{105}
+	return file_outrider_proto_rawDescGZIP(), []int{107}
 }
 
 func (x *Stats) GetBooks() *Books {
@@ -8600,7 +8754,7 @@ type StepStats struct {
 
 func (x *StepStats) Reset() {
 	*x = StepStats{}
-	mi := &file_outrider_proto_msgTypes[106]
+	mi := &file_outrider_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8612,7 +8766,7 @@ func (x *StepStats) String() string {
 func (*StepStats) ProtoMessage() {}
 
 func (x *StepStats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[106]
+	mi := &file_outrider_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8625,7 +8779,7 @@ func (x *StepStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepStats.ProtoReflect.Descriptor instead.
 func (*StepStats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{106}
+	return file_outrider_proto_rawDescGZIP(), []int{108}
 }
 
 func (x *StepStats) GetConsumed() int64 {
@@ -8701,19 +8855,19 @@ func (x *StepStats) GetEvictions() []*Eviction {
 // The receipt of a finished group that is not trained as it is.
 type Eviction struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Receipt       *Receipt               `protobuf:"bytes,270,opt,name=receipt,proto3" json:"receipt,omitempty"` // the victim's; it is void
-	Reason        string                 `protobuf:"bytes,271,opt,name=reason,proto3" json:"reason,omitempty"`   // "full", "stale"
-	MinVersion    int64                  `protobuf:"varint,272,opt,name=min_version,json=minVersion,proto3" json:"min_version,omitempty"`
-	MaxVersion    int64                  `protobuf:"varint,273,opt,name=max_version,json=maxVersion,proto3" json:"max_version,omitempty"`
-	Became        string                 `protobuf:"bytes,274,opt,name=became,proto3" json:"became,omitempty"` // "requeued", "discarded"
-	Kept          *Receipt               `protobuf:"bytes,275,opt,name=kept,proto3" json:"kept,omitempty"`     // of the group that has its place; absent where nobody waited for it
+	Receipt       *Receipt               `protobuf:"bytes,1,opt,name=receipt,proto3" json:"receipt,omitempty"` // the victim's; it is void
+	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`   // "full", "stale"
+	MinVersion    int64                  `protobuf:"varint,3,opt,name=min_version,json=minVersion,proto3" json:"min_version,omitempty"`
+	MaxVersion    int64                  `protobuf:"varint,4,opt,name=max_version,json=maxVersion,proto3" json:"max_version,omitempty"`
+	Became        string                 `protobuf:"bytes,5,opt,name=became,proto3" json:"became,omitempty"` // "requeued", "discarded"
+	Kept          *Receipt               `protobuf:"bytes,6,opt,name=kept,proto3" json:"kept,omitempty"`     // of the group that has its place; absent where nobody waited for it
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Eviction) Reset() {
 	*x = Eviction{}
-	mi := &file_outrider_proto_msgTypes[107]
+	mi := &file_outrider_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8725,7 +8879,7 @@ func (x *Eviction) String() string {
 func (*Eviction) ProtoMessage() {}
 
 func (x *Eviction) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[107]
+	mi := &file_outrider_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8738,7 +8892,7 @@ func (x *Eviction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Eviction.ProtoReflect.Descriptor instead.
 func (*Eviction) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{107}
+	return file_outrider_proto_rawDescGZIP(), []int{109}
 }
 
 func (x *Eviction) GetReceipt() *Receipt {
@@ -8806,7 +8960,7 @@ type MemberStats struct {
 
 func (x *MemberStats) Reset() {
 	*x = MemberStats{}
-	mi := &file_outrider_proto_msgTypes[108]
+	mi := &file_outrider_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8818,7 +8972,7 @@ func (x *MemberStats) String() string {
 func (*MemberStats) ProtoMessage() {}
 
 func (x *MemberStats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[108]
+	mi := &file_outrider_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8831,7 +8985,7 @@ func (x *MemberStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberStats.ProtoReflect.Descriptor instead.
 func (*MemberStats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{108}
+	return file_outrider_proto_rawDescGZIP(), []int{110}
 }
 
 func (x *MemberStats) GetName() string {
@@ -8941,7 +9095,7 @@ type GetMetrics struct {
 
 func (x *GetMetrics) Reset() {
 	*x = GetMetrics{}
-	mi := &file_outrider_proto_msgTypes[109]
+	mi := &file_outrider_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8953,7 +9107,7 @@ func (x *GetMetrics) String() string {
 func (*GetMetrics) ProtoMessage() {}
 
 func (x *GetMetrics) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[109]
+	mi := &file_outrider_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8966,7 +9120,7 @@ func (x *GetMetrics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetMetrics.ProtoReflect.Descriptor instead.
 func (*GetMetrics) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{109}
+	return file_outrider_proto_rawDescGZIP(), []int{111}
 }
 
 type Metrics struct {
@@ -8978,7 +9132,7 @@ type Metrics struct {
 
 func (x *Metrics) Reset() {
 	*x = Metrics{}
-	mi := &file_outrider_proto_msgTypes[110]
+	mi := &file_outrider_proto_msgTypes[112]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8990,7 +9144,7 @@ func (x *Metrics) String() string {
 func (*Metrics) ProtoMessage() {}
 
 func (x *Metrics) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[110]
+	mi := &file_outrider_proto_msgTypes[112]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9003,7 +9157,7 @@ func (x *Metrics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Metrics.ProtoReflect.Descriptor instead.
 func (*Metrics) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{110}
+	return file_outrider_proto_rawDescGZIP(), []int{112}
 }
 
 func (x *Metrics) GetText() string {
@@ -9022,7 +9176,7 @@ type Close struct {
 
 func (x *Close) Reset() {
 	*x = Close{}
-	mi := &file_outrider_proto_msgTypes[111]
+	mi := &file_outrider_proto_msgTypes[113]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9034,7 +9188,7 @@ func (x *Close) String() string {
 func (*Close) ProtoMessage() {}
 
 func (x *Close) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[111]
+	mi := &file_outrider_proto_msgTypes[113]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9047,7 +9201,7 @@ func (x *Close) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Close.ProtoReflect.Descriptor instead.
 func (*Close) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{111}
+	return file_outrider_proto_rawDescGZIP(), []int{113}
 }
 
 func (x *Close) GetForce() bool {
@@ -9067,7 +9221,7 @@ type Closed struct {
 
 func (x *Closed) Reset() {
 	*x = Closed{}
-	mi := &file_outrider_proto_msgTypes[112]
+	mi := &file_outrider_proto_msgTypes[114]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9079,7 +9233,7 @@ func (x *Closed) String() string {
 func (*Closed) ProtoMessage() {}
 
 func (x *Closed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[112]
+	mi := &file_outrider_proto_msgTypes[114]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9092,7 +9246,7 @@ func (x *Closed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Closed.ProtoReflect.Descriptor instead.
 func (*Closed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{112}
+	return file_outrider_proto_rawDescGZIP(), []int{114}
 }
 
 func (x *Closed) GetStats() *Stats {
@@ -9118,7 +9272,7 @@ type Hold struct {
 
 func (x *Hold) Reset() {
 	*x = Hold{}
-	mi := &file_outrider_proto_msgTypes[113]
+	mi := &file_outrider_proto_msgTypes[115]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9130,7 +9284,7 @@ func (x *Hold) String() string {
 func (*Hold) ProtoMessage() {}
 
 func (x *Hold) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[113]
+	mi := &file_outrider_proto_msgTypes[115]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9143,7 +9297,7 @@ func (x *Hold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hold.ProtoReflect.Descriptor instead.
 func (*Hold) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{113}
+	return file_outrider_proto_rawDescGZIP(), []int{115}
 }
 
 func (x *Hold) GetReason() string {
@@ -9162,7 +9316,7 @@ type HoldGranted struct {
 
 func (x *HoldGranted) Reset() {
 	*x = HoldGranted{}
-	mi := &file_outrider_proto_msgTypes[114]
+	mi := &file_outrider_proto_msgTypes[116]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9174,7 +9328,7 @@ func (x *HoldGranted) String() string {
 func (*HoldGranted) ProtoMessage() {}
 
 func (x *HoldGranted) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[114]
+	mi := &file_outrider_proto_msgTypes[116]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9187,7 +9341,7 @@ func (x *HoldGranted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldGranted.ProtoReflect.Descriptor instead.
 func (*HoldGranted) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{114}
+	return file_outrider_proto_rawDescGZIP(), []int{116}
 }
 
 func (x *HoldGranted) GetHold() uint64 {
@@ -9206,7 +9360,7 @@ type AwaitFrontier struct {
 
 func (x *AwaitFrontier) Reset() {
 	*x = AwaitFrontier{}
-	mi := &file_outrider_proto_msgTypes[115]
+	mi := &file_outrider_proto_msgTypes[117]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9218,7 +9372,7 @@ func (x *AwaitFrontier) String() string {
 func (*AwaitFrontier) ProtoMessage() {}
 
 func (x *AwaitFrontier) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[115]
+	mi := &file_outrider_proto_msgTypes[117]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9231,7 +9385,7 @@ func (x *AwaitFrontier) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AwaitFrontier.ProtoReflect.Descriptor instead.
 func (*AwaitFrontier) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{115}
+	return file_outrider_proto_rawDescGZIP(), []int{117}
 }
 
 func (x *AwaitFrontier) GetHold() uint64 {
@@ -9250,7 +9404,7 @@ type ReleaseHold struct {
 
 func (x *ReleaseHold) Reset() {
 	*x = ReleaseHold{}
-	mi := &file_outrider_proto_msgTypes[116]
+	mi := &file_outrider_proto_msgTypes[118]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9262,7 +9416,7 @@ func (x *ReleaseHold) String() string {
 func (*ReleaseHold) ProtoMessage() {}
 
 func (x *ReleaseHold) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[116]
+	mi := &file_outrider_proto_msgTypes[118]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9275,7 +9429,7 @@ func (x *ReleaseHold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseHold.ProtoReflect.Descriptor instead.
 func (*ReleaseHold) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{116}
+	return file_outrider_proto_rawDescGZIP(), []int{118}
 }
 
 func (x *ReleaseHold) GetHold() uint64 {
@@ -9296,7 +9450,7 @@ type BeginUpdate struct {
 
 func (x *BeginUpdate) Reset() {
 	*x = BeginUpdate{}
-	mi := &file_outrider_proto_msgTypes[117]
+	mi := &file_outrider_proto_msgTypes[119]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9308,7 +9462,7 @@ func (x *BeginUpdate) String() string {
 func (*BeginUpdate) ProtoMessage() {}
 
 func (x *BeginUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[117]
+	mi := &file_outrider_proto_msgTypes[119]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9321,7 +9475,7 @@ func (x *BeginUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginUpdate.ProtoReflect.Descriptor instead.
 func (*BeginUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{117}
+	return file_outrider_proto_rawDescGZIP(), []int{119}
 }
 
 func (x *BeginUpdate) GetVersion() int64 {
@@ -9359,7 +9513,7 @@ type EngineState struct {
 
 func (x *EngineState) Reset() {
 	*x = EngineState{}
-	mi := &file_outrider_proto_msgTypes[118]
+	mi := &file_outrider_proto_msgTypes[120]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9371,7 +9525,7 @@ func (x *EngineState) String() string {
 func (*EngineState) ProtoMessage() {}
 
 func (x *EngineState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[118]
+	mi := &file_outrider_proto_msgTypes[120]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9384,7 +9538,7 @@ func (x *EngineState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EngineState.ProtoReflect.Descriptor instead.
 func (*EngineState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{118}
+	return file_outrider_proto_rawDescGZIP(), []int{120}
 }
 
 func (x *EngineState) GetSession() uint64 {
@@ -9444,7 +9598,7 @@ type UpdateState struct {
 
 func (x *UpdateState) Reset() {
 	*x = UpdateState{}
-	mi := &file_outrider_proto_msgTypes[119]
+	mi := &file_outrider_proto_msgTypes[121]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9456,7 +9610,7 @@ func (x *UpdateState) String() string {
 func (*UpdateState) ProtoMessage() {}
 
 func (x *UpdateState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[119]
+	mi := &file_outrider_proto_msgTypes[121]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9469,7 +9623,7 @@ func (x *UpdateState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateState.ProtoReflect.Descriptor instead.
 func (*UpdateState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{119}
+	return file_outrider_proto_rawDescGZIP(), []int{121}
 }
 
 func (x *UpdateState) GetHold() uint64 {
@@ -9530,7 +9684,7 @@ type GetUpdate struct {
 
 func (x *GetUpdate) Reset() {
 	*x = GetUpdate{}
-	mi := &file_outrider_proto_msgTypes[120]
+	mi := &file_outrider_proto_msgTypes[122]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9542,7 +9696,7 @@ func (x *GetUpdate) String() string {
 func (*GetUpdate) ProtoMessage() {}
 
 func (x *GetUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[120]
+	mi := &file_outrider_proto_msgTypes[122]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9555,7 +9709,7 @@ func (x *GetUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetUpdate.ProtoReflect.Descriptor instead.
 func (*GetUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{120}
+	return file_outrider_proto_rawDescGZIP(), []int{122}
 }
 
 func (x *GetUpdate) GetHold() uint64 {
@@ -9576,7 +9730,7 @@ type RecordUpdate struct {
 
 func (x *RecordUpdate) Reset() {
 	*x = RecordUpdate{}
-	mi := &file_outrider_proto_msgTypes[121]
+	mi := &file_outrider_proto_msgTypes[123]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9588,7 +9742,7 @@ func (x *RecordUpdate) String() string {
 func (*RecordUpdate) ProtoMessage() {}
 
 func (x *RecordUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[121]
+	mi := &file_outrider_proto_msgTypes[123]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9601,7 +9755,7 @@ func (x *RecordUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordUpdate.ProtoReflect.Descriptor instead.
 func (*RecordUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{121}
+	return file_outrider_proto_rawDescGZIP(), []int{123}
 }
 
 func (x *RecordUpdate) GetHold() uint64 {
@@ -9628,7 +9782,7 @@ type UndoUpdate struct {
 
 func (x *UndoUpdate) Reset() {
 	*x = UndoUpdate{}
-	mi := &file_outrider_proto_msgTypes[122]
+	mi := &file_outrider_proto_msgTypes[124]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9640,7 +9794,7 @@ func (x *UndoUpdate) String() string {
 func (*UndoUpdate) ProtoMessage() {}
 
 func (x *UndoUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[122]
+	mi := &file_outrider_proto_msgTypes[124]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9653,7 +9807,7 @@ func (x *UndoUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoUpdate.ProtoReflect.Descriptor instead.
 func (*UndoUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{122}
+	return file_outrider_proto_rawDescGZIP(), []int{124}
 }
 
 func (x *UndoUpdate) GetHold() uint64 {
@@ -9667,7 +9821,7 @@ var File_outrider_proto protoreflect.FileDescriptor
 
 const file_outrider_proto_rawDesc = "" +
 	"\n" +
-	"\x0eoutrider.proto\x12\voutrider.v1\"\xa3$\n" +
+	"\x0eoutrider.proto\x12\voutrider.v1\"\x83%\n" +
 	"\x05Frame\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x16\n" +
 	"\x06answer\x18\x02 \x01(\bR\x06answer\x12\x16\n" +
@@ -9739,7 +9893,9 @@ const file_outrider_proto_rawDesc = "" +
 	"\x06pushed\x18\x8d\x01 \x01(\v2\x13.outrider.v1.PushedH\x00R\x06pushed\x128\n" +
 	"\n" +
 	"end_stream\x18\x8e\x01 \x01(\v2\x16.outrider.v1.EndStreamH\x00R\tendStream\x12,\n" +
-	"\x06let_go\x18\x8f\x01 \x01(\v2\x12.outrider.v1.LetGoH\x00R\x05letGo\x12(\n" +
+	"\x06let_go\x18\x8f\x01 \x01(\v2\x12.outrider.v1.LetGoH\x00R\x05letGo\x12+\n" +
+	"\x05offer\x18\x8f\x02 \x01(\v2\x12.outrider.v1.OfferH\x00R\x05offer\x121\n" +
+	"\aoffered\x18\x90\x02 \x01(\v2\x14.outrider.v1.OfferedH\x00R\aoffered\x12(\n" +
 	"\x04pull\x18\xd2\x01 \x01(\v2\x11.outrider.v1.PullH\x00R\x04pull\x12.\n" +
 	"\x06pulled\x18\xd3\x01 \x01(\v2\x13.outrider.v1.PulledH\x00R\x06pulled\x125\n" +
 	"\tgive_back\x18\xd4\x01 \x01(\v2\x15.outrider.v1.GiveBackH\x00R\bgiveBack\x125\n" +
@@ -10135,6 +10291,14 @@ const file_outrider_proto_rawDesc = "" +
 	"\x04wait\x18\x04 \x01(\bR\x04wait\"2\n" +
 	"\x06Pushed\x12\x14\n" +
 	"\x05fresh\x18\x01 \x01(\x03R\x05fresh\x12\x12\n" +
+	"\x04gone\x18\x02 \x03(\fR\x04gone\"U\n" +
+	"\x05Offer\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\fR\x02id\x12\x16\n" +
+	"\x06digest\x18\x02 \x01(\fR\x06digest\x12\x10\n" +
+	"\x03row\x18\x03 \x01(\fR\x03row\x12\x12\n" +
+	"\x04wait\x18\x04 \x01(\bR\x04wait\"G\n" +
+	"\aOffered\x12(\n" +
+	"\x05grant\x18\x01 \x01(\v2\x12.outrider.v1.GrantR\x05grant\x12\x12\n" +
 	"\x04gone\x18\x02 \x03(\fR\x04gone\"\v\n" +
 	"\tEndStream\"\x1b\n" +
 	"\x05LetGo\x12\x12\n" +
@@ -10340,16 +10504,16 @@ const file_outrider_proto_rawDesc = "" +
 	"\bbuffered\x18\x92\x01 \x01(\x03R\bbuffered\x127\n" +
 	"\x17buffered_staleness_mean\x18\x93\x01 \x01(\x01R\x15bufferedStalenessMean\x125\n" +
 	"\x16buffered_staleness_max\x18\x94\x01 \x01(\x03R\x14bufferedStalenessMax\x124\n" +
-	"\tevictions\x18\x8e\x02 \x03(\v2\x15.outrider.v1.EvictionR\tevictions\"\xdc\x01\n" +
-	"\bEviction\x12/\n" +
-	"\areceipt\x18\x8e\x02 \x01(\v2\x14.outrider.v1.ReceiptR\areceipt\x12\x17\n" +
-	"\x06reason\x18\x8f\x02 \x01(\tR\x06reason\x12 \n" +
-	"\vmin_version\x18\x90\x02 \x01(\x03R\n" +
-	"minVersion\x12 \n" +
-	"\vmax_version\x18\x91\x02 \x01(\x03R\n" +
-	"maxVersion\x12\x17\n" +
-	"\x06became\x18\x92\x02 \x01(\tR\x06became\x12)\n" +
-	"\x04kept\x18\x93\x02 \x01(\v2\x14.outrider.v1.ReceiptR\x04kept\"\xa0\x03\n" +
+	"\tevictions\x18\x8e\x02 \x03(\v2\x15.outrider.v1.EvictionR\tevictions\"\xd6\x01\n" +
+	"\bEviction\x12.\n" +
+	"\areceipt\x18\x01 \x01(\v2\x14.outrider.v1.ReceiptR\areceipt\x12\x16\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x1f\n" +
+	"\vmin_version\x18\x03 \x01(\x03R\n" +
+	"minVersion\x12\x1f\n" +
+	"\vmax_version\x18\x04 \x01(\x03R\n" +
+	"maxVersion\x12\x16\n" +
+	"\x06became\x18\x05 \x01(\tR\x06became\x12(\n" +
+	"\x04kept\x18\x06 \x01(\v2\x14.outrider.v1.ReceiptR\x04kept\"\xa0\x03\n" +
 	"\vMemberStats\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04role\x18\x02 \x01(\tR\x04role\x12\x18\n" +
@@ -10425,7 +10589,7 @@ func file_outrider_proto_rawDescGZIP() []byte {
 	return file_outrider_proto_rawDescData
 }
 
-var file_outrider_proto_msgTypes = make([]protoimpl.MessageInfo, 127)
+var file_outrider_proto_msgTypes = make([]protoimpl.MessageInfo, 129)
 var file_outrider_proto_goTypes = []any{
 	(*Frame)(nil),           // 0: outrider.v1.Frame
 	(*Error)(nil),           // 1: outrider.v1.Error
@@ -10501,59 +10665,61 @@ var file_outrider_proto_goTypes = []any{
 	(*Unkept)(nil),          // 71: outrider.v1.Unkept
 	(*Push)(nil),            // 72: outrider.v1.Push
 	(*Pushed)(nil),          // 73: outrider.v1.Pushed
-	(*EndStream)(nil),       // 74: outrider.v1.EndStream
-	(*LetGo)(nil),           // 75: outrider.v1.LetGo
-	(*Take)(nil),            // 76: outrider.v1.Take
-	(*Alone)(nil),           // 77: outrider.v1.Alone
-	(*CancelTake)(nil),      // 78: outrider.v1.CancelTake
-	(*LeasedGroup)(nil),     // 79: outrider.v1.LeasedGroup
-	(*Lease)(nil),           // 80: outrider.v1.Lease
-	(*Shard)(nil),           // 81: outrider.v1.Shard
-	(*Publish)(nil),         // 82: outrider.v1.Publish
-	(*Publication)(nil),     // 83: outrider.v1.Publication
-	(*Admit)(nil),           // 84: outrider.v1.Admit
-	(*Admitted)(nil),        // 85: outrider.v1.Admitted
-	(*Next)(nil),            // 86: outrider.v1.Next
-	(*Commit)(nil),          // 87: outrider.v1.Commit
-	(*Rollback)(nil),        // 88: outrider.v1.Rollback
-	(*LeaseStatus)(nil),     // 89: outrider.v1.LeaseStatus
-	(*Settled)(nil),         // 90: outrider.v1.Settled
-	(*DiscardGroups)(nil),   // 91: outrider.v1.DiscardGroups
-	(*Entry)(nil),           // 92: outrider.v1.Entry
-	(*SetBase)(nil),         // 93: outrider.v1.SetBase
-	(*Append)(nil),          // 94: outrider.v1.Append
-	(*Mapped)(nil),          // 95: outrider.v1.Mapped
-	(*Committed)(nil),       // 96: outrider.v1.Committed
-	(*GetState)(nil),        // 97: outrider.v1.GetState
-	(*StateBytes)(nil),      // 98: outrider.v1.StateBytes
-	(*Saved)(nil),           // 99: outrider.v1.Saved
-	(*Rewind)(nil),          // 100: outrider.v1.Rewind
-	(*Rewound)(nil),         // 101: outrider.v1.Rewound
-	(*GetStats)(nil),        // 102: outrider.v1.GetStats
-	(*Count)(nil),           // 103: outrider.v1.Count
-	(*Books)(nil),           // 104: outrider.v1.Books
-	(*Stats)(nil),           // 105: outrider.v1.Stats
-	(*StepStats)(nil),       // 106: outrider.v1.StepStats
-	(*Eviction)(nil),        // 107: outrider.v1.Eviction
-	(*MemberStats)(nil),     // 108: outrider.v1.MemberStats
-	(*GetMetrics)(nil),      // 109: outrider.v1.GetMetrics
-	(*Metrics)(nil),         // 110: outrider.v1.Metrics
-	(*Close)(nil),           // 111: outrider.v1.Close
-	(*Closed)(nil),          // 112: outrider.v1.Closed
-	(*Hold)(nil),            // 113: outrider.v1.Hold
-	(*HoldGranted)(nil),     // 114: outrider.v1.HoldGranted
-	(*AwaitFrontier)(nil),   // 115: outrider.v1.AwaitFrontier
-	(*ReleaseHold)(nil),     // 116: outrider.v1.ReleaseHold
-	(*BeginUpdate)(nil),     // 117: outrider.v1.BeginUpdate
-	(*EngineState)(nil),     // 118: outrider.v1.EngineState
-	(*UpdateState)(nil),     // 119: outrider.v1.UpdateState
-	(*GetUpdate)(nil),       // 120: outrider.v1.GetUpdate
-	(*RecordUpdate)(nil),    // 121: outrider.v1.RecordUpdate
-	(*UndoUpdate)(nil),      // 122: outrider.v1.UndoUpdate
-	nil,                     // 123: outrider.v1.Publish.RolesEntry
-	nil,                     // 124: outrider.v1.Publication.RolesEntry
-	nil,                     // 125: outrider.v1.Books.DiscardedEntry
-	nil,                     // 126: outrider.v1.Books.LiveGroupsEntry
+	(*Offer)(nil),           // 74: outrider.v1.Offer
+	(*Offered)(nil),         // 75: outrider.v1.Offered
+	(*EndStream)(nil),       // 76: outrider.v1.EndStream
+	(*LetGo)(nil),           // 77: outrider.v1.LetGo
+	(*Take)(nil),            // 78: outrider.v1.Take
+	(*Alone)(nil),           // 79: outrider.v1.Alone
+	(*CancelTake)(nil),      // 80: outrider.v1.CancelTake
+	(*LeasedGroup)(nil),     // 81: outrider.v1.LeasedGroup
+	(*Lease)(nil),           // 82: outrider.v1.Lease
+	(*Shard)(nil),           // 83: outrider.v1.Shard
+	(*Publish)(nil),         // 84: outrider.v1.Publish
+	(*Publication)(nil),     // 85: outrider.v1.Publication
+	(*Admit)(nil),           // 86: outrider.v1.Admit
+	(*Admitted)(nil),        // 87: outrider.v1.Admitted
+	(*Next)(nil),            // 88: outrider.v1.Next
+	(*Commit)(nil),          // 89: outrider.v1.Commit
+	(*Rollback)(nil),        // 90: outrider.v1.Rollback
+	(*LeaseStatus)(nil),     // 91: outrider.v1.LeaseStatus
+	(*Settled)(nil),         // 92: outrider.v1.Settled
+	(*DiscardGroups)(nil),   // 93: outrider.v1.DiscardGroups
+	(*Entry)(nil),           // 94: outrider.v1.Entry
+	(*SetBase)(nil),         // 95: outrider.v1.SetBase
+	(*Append)(nil),          // 96: outrider.v1.Append
+	(*Mapped)(nil),          // 97: outrider.v1.Mapped
+	(*Committed)(nil),       // 98: outrider.v1.Committed
+	(*GetState)(nil),        // 99: outrider.v1.GetState
+	(*StateBytes)(nil),      // 100: outrider.v1.StateBytes
+	(*Saved)(nil),           // 101: outrider.v1.Saved
+	(*Rewind)(nil),          // 102: outrider.v1.Rewind
+	(*Rewound)(nil),         // 103: outrider.v1.Rewound
+	(*GetStats)(nil),        // 104: outrider.v1.GetStats
+	(*Count)(nil),           // 105: outrider.v1.Count
+	(*Books)(nil),           // 106: outrider.v1.Books
+	(*Stats)(nil),           // 107: outrider.v1.Stats
+	(*StepStats)(nil),       // 108: outrider.v1.StepStats
+	(*Eviction)(nil),        // 109: outrider.v1.Eviction
+	(*MemberStats)(nil),     // 110: outrider.v1.MemberStats
+	(*GetMetrics)(nil),      // 111: outrider.v1.GetMetrics
+	(*Metrics)(nil),         // 112: outrider.v1.Metrics
+	(*Close)(nil),           // 113: outrider.v1.Close
+	(*Closed)(nil),          // 114: outrider.v1.Closed
+	(*Hold)(nil),            // 115: outrider.v1.Hold
+	(*HoldGranted)(nil),     // 116: outrider.v1.HoldGranted
+	(*AwaitFrontier)(nil),   // 117: outrider.v1.AwaitFrontier
+	(*ReleaseHold)(nil),     // 118: outrider.v1.ReleaseHold
+	(*BeginUpdate)(nil),     // 119: outrider.v1.BeginUpdate
+	(*EngineState)(nil),     // 120: outrider.v1.EngineState
+	(*UpdateState)(nil),     // 121: outrider.v1.UpdateState
+	(*GetUpdate)(nil),       // 122: outrider.v1.GetUpdate
+	(*RecordUpdate)(nil),    // 123: outrider.v1.RecordUpdate
+	(*UndoUpdate)(nil),      // 124: outrider.v1.UndoUpdate
+	nil,                     // 125: outrider.v1.Publish.RolesEntry
+	nil,                     // 126: outrider.v1.Publication.RolesEntry
+	nil,                     // 127: outrider.v1.Books.DiscardedEntry
+	nil,                     // 128: outrider.v1.Books.LiveGroupsEntry
 }
 var file_outrider_proto_depIdxs = []int32{
 	1,   // 0: outrider.v1.Frame.error:type_name -> outrider.v1.Error
@@ -10597,156 +10763,159 @@ var file_outrider_proto_depIdxs = []int32{
 	70,  // 38: outrider.v1.Frame.kept:type_name -> outrider.v1.Kept
 	71,  // 39: outrider.v1.Frame.unkept:type_name -> outrider.v1.Unkept
 	48,  // 40: outrider.v1.Frame.stage_grant:type_name -> outrider.v1.StageGrant
-	76,  // 41: outrider.v1.Frame.take:type_name -> outrider.v1.Take
-	78,  // 42: outrider.v1.Frame.cancel_take:type_name -> outrider.v1.CancelTake
-	80,  // 43: outrider.v1.Frame.lease:type_name -> outrider.v1.Lease
-	82,  // 44: outrider.v1.Frame.publish:type_name -> outrider.v1.Publish
-	83,  // 45: outrider.v1.Frame.publication:type_name -> outrider.v1.Publication
-	84,  // 46: outrider.v1.Frame.admit:type_name -> outrider.v1.Admit
-	85,  // 47: outrider.v1.Frame.admitted:type_name -> outrider.v1.Admitted
-	87,  // 48: outrider.v1.Frame.commit:type_name -> outrider.v1.Commit
-	88,  // 49: outrider.v1.Frame.rollback:type_name -> outrider.v1.Rollback
-	89,  // 50: outrider.v1.Frame.lease_status:type_name -> outrider.v1.LeaseStatus
-	90,  // 51: outrider.v1.Frame.settled:type_name -> outrider.v1.Settled
-	91,  // 52: outrider.v1.Frame.discard_groups:type_name -> outrider.v1.DiscardGroups
-	86,  // 53: outrider.v1.Frame.next:type_name -> outrider.v1.Next
+	78,  // 41: outrider.v1.Frame.take:type_name -> outrider.v1.Take
+	80,  // 42: outrider.v1.Frame.cancel_take:type_name -> outrider.v1.CancelTake
+	82,  // 43: outrider.v1.Frame.lease:type_name -> outrider.v1.Lease
+	84,  // 44: outrider.v1.Frame.publish:type_name -> outrider.v1.Publish
+	85,  // 45: outrider.v1.Frame.publication:type_name -> outrider.v1.Publication
+	86,  // 46: outrider.v1.Frame.admit:type_name -> outrider.v1.Admit
+	87,  // 47: outrider.v1.Frame.admitted:type_name -> outrider.v1.Admitted
+	89,  // 48: outrider.v1.Frame.commit:type_name -> outrider.v1.Commit
+	90,  // 49: outrider.v1.Frame.rollback:type_name -> outrider.v1.Rollback
+	91,  // 50: outrider.v1.Frame.lease_status:type_name -> outrider.v1.LeaseStatus
+	92,  // 51: outrider.v1.Frame.settled:type_name -> outrider.v1.Settled
+	93,  // 52: outrider.v1.Frame.discard_groups:type_name -> outrider.v1.DiscardGroups
+	88,  // 53: outrider.v1.Frame.next:type_name -> outrider.v1.Next
 	46,  // 54: outrider.v1.Frame.add_columns:type_name -> outrider.v1.AddColumns
 	47,  // 55: outrider.v1.Frame.get_column:type_name -> outrider.v1.GetColumn
 	72,  // 56: outrider.v1.Frame.push:type_name -> outrider.v1.Push
 	73,  // 57: outrider.v1.Frame.pushed:type_name -> outrider.v1.Pushed
-	74,  // 58: outrider.v1.Frame.end_stream:type_name -> outrider.v1.EndStream
-	75,  // 59: outrider.v1.Frame.let_go:type_name -> outrider.v1.LetGo
-	19,  // 60: outrider.v1.Frame.pull:type_name -> outrider.v1.Pull
-	20,  // 61: outrider.v1.Frame.pulled:type_name -> outrider.v1.Pulled
-	22,  // 62: outrider.v1.Frame.give_back:type_name -> outrider.v1.GiveBack
-	23,  // 63: outrider.v1.Frame.gave_back:type_name -> outrider.v1.GaveBack
-	93,  // 64: outrider.v1.Frame.set_base:type_name -> outrider.v1.SetBase
-	94,  // 65: outrider.v1.Frame.append:type_name -> outrider.v1.Append
-	96,  // 66: outrider.v1.Frame.committed:type_name -> outrider.v1.Committed
-	36,  // 67: outrider.v1.Frame.restored:type_name -> outrider.v1.Restored
-	95,  // 68: outrider.v1.Frame.mapped:type_name -> outrider.v1.Mapped
-	97,  // 69: outrider.v1.Frame.get_state:type_name -> outrider.v1.GetState
-	98,  // 70: outrider.v1.Frame.state_bytes:type_name -> outrider.v1.StateBytes
-	99,  // 71: outrider.v1.Frame.saved:type_name -> outrider.v1.Saved
-	100, // 72: outrider.v1.Frame.rewind:type_name -> outrider.v1.Rewind
-	101, // 73: outrider.v1.Frame.rewound:type_name -> outrider.v1.Rewound
-	102, // 74: outrider.v1.Frame.get_stats:type_name -> outrider.v1.GetStats
-	105, // 75: outrider.v1.Frame.stats:type_name -> outrider.v1.Stats
-	111, // 76: outrider.v1.Frame.close:type_name -> outrider.v1.Close
-	112, // 77: outrider.v1.Frame.closed:type_name -> outrider.v1.Closed
-	109, // 78: outrider.v1.Frame.get_metrics:type_name -> outrider.v1.GetMetrics
-	110, // 79: outrider.v1.Frame.metrics:type_name -> outrider.v1.Metrics
-	113, // 80: outrider.v1.Frame.hold:type_name -> outrider.v1.Hold
-	114, // 81: outrider.v1.Frame.hold_granted:type_name -> outrider.v1.HoldGranted
-	115, // 82: outrider.v1.Frame.await_frontier:type_name -> outrider.v1.AwaitFrontier
-	116, // 83: outrider.v1.Frame.release_hold:type_name -> outrider.v1.ReleaseHold
-	117, // 84: outrider.v1.Frame.begin_update:type_name -> outrider.v1.BeginUpdate
-	119, // 85: outrider.v1.Frame.update_state:type_name -> outrider.v1.UpdateState
-	120, // 86: outrider.v1.Frame.get_update:type_name -> outrider.v1.GetUpdate
-	121, // 87: outrider.v1.Frame.record_update:type_name -> outrider.v1.RecordUpdate
-	122, // 88: outrider.v1.Frame.undo_update:type_name -> outrider.v1.UndoUpdate
-	7,   // 89: outrider.v1.Timeline.origin:type_name -> outrider.v1.Term
-	8,   // 90: outrider.v1.Receipt.timeline:type_name -> outrider.v1.Timeline
-	10,  // 91: outrider.v1.Locator.segment:type_name -> outrider.v1.SegmentId
-	11,  // 92: outrider.v1.Locator.columns:type_name -> outrider.v1.Locator
-	14,  // 93: outrider.v1.Run.tls:type_name -> outrider.v1.Tls
-	13,  // 94: outrider.v1.Own.run:type_name -> outrider.v1.Run
-	16,  // 95: outrider.v1.Own.config:type_name -> outrider.v1.Config
-	18,  // 96: outrider.v1.Config.source:type_name -> outrider.v1.Source
-	17,  // 97: outrider.v1.Config.times:type_name -> outrider.v1.Times
-	21,  // 98: outrider.v1.Pulled.groups:type_name -> outrider.v1.Given
-	13,  // 99: outrider.v1.Join.run:type_name -> outrider.v1.Run
-	26,  // 100: outrider.v1.Join.worker:type_name -> outrider.v1.WorkerRole
-	28,  // 101: outrider.v1.Join.trainer:type_name -> outrider.v1.TrainerRole
-	27,  // 102: outrider.v1.Join.engine:type_name -> outrider.v1.EngineRole
-	12,  // 103: outrider.v1.Join.endpoint:type_name -> outrider.v1.Endpoint
-	7,   // 104: outrider.v1.Join.known_term:type_name -> outrider.v1.Term
-	29,  // 105: outrider.v1.Join.inventory:type_name -> outrider.v1.Inventory
-	8,   // 106: outrider.v1.WorkerRole.confirmed_timeline:type_name -> outrider.v1.Timeline
-	8,   // 107: outrider.v1.EngineRole.confirmed_timeline:type_name -> outrider.v1.Timeline
-	92,  // 108: outrider.v1.TrainerRole.log:type_name -> outrider.v1.Entry
-	30,  // 109: outrider.v1.Inventory.held:type_name -> outrider.v1.Held
-	9,   // 110: outrider.v1.Held.receipt:type_name -> outrider.v1.Receipt
-	61,  // 111: outrider.v1.Held.outcome:type_name -> outrider.v1.Outcome
-	7,   // 112: outrider.v1.Joined.term:type_name -> outrider.v1.Term
-	8,   // 113: outrider.v1.Joined.timeline:type_name -> outrider.v1.Timeline
-	12,  // 114: outrider.v1.Joined.table:type_name -> outrider.v1.Endpoint
-	10,  // 115: outrider.v1.Joined.table_segment:type_name -> outrider.v1.SegmentId
-	9,   // 116: outrider.v1.Joined.void:type_name -> outrider.v1.Receipt
-	7,   // 117: outrider.v1.NewTerm.term:type_name -> outrider.v1.Term
-	8,   // 118: outrider.v1.NewTimeline.timeline:type_name -> outrider.v1.Timeline
-	1,   // 119: outrider.v1.End.error:type_name -> outrider.v1.Error
-	10,  // 120: outrider.v1.Fetch.segments:type_name -> outrider.v1.SegmentId
-	10,  // 121: outrider.v1.Fetched.segments:type_name -> outrider.v1.SegmentId
-	43,  // 122: outrider.v1.Status.runs:type_name -> outrider.v1.RunStatus
-	105, // 123: outrider.v1.RunStatus.stats:type_name -> outrider.v1.Stats
-	8,   // 124: outrider.v1.Receipts.timeline:type_name -> outrider.v1.Timeline
-	44,  // 125: outrider.v1.Grant.receipts:type_name -> outrider.v1.Receipts
-	9,   // 126: outrider.v1.StageGrant.receipt:type_name -> outrider.v1.Receipt
-	11,  // 127: outrider.v1.StageGrant.locator:type_name -> outrider.v1.Locator
-	12,  // 128: outrider.v1.StageGrant.endpoints:type_name -> outrider.v1.Endpoint
-	10,  // 129: outrider.v1.StageGrant.segments:type_name -> outrider.v1.SegmentId
-	44,  // 130: outrider.v1.Carried.receipts:type_name -> outrider.v1.Receipts
-	44,  // 131: outrider.v1.Credit.receipts:type_name -> outrider.v1.Receipts
-	9,   // 132: outrider.v1.Cancel.receipts:type_name -> outrider.v1.Receipt
-	58,  // 133: outrider.v1.SampleDone.counts:type_name -> outrider.v1.SampleCount
-	9,   // 134: outrider.v1.SampleCount.receipt:type_name -> outrider.v1.Receipt
-	61,  // 135: outrider.v1.Report.outcomes:type_name -> outrider.v1.Outcome
-	60,  // 136: outrider.v1.Report.successes:type_name -> outrider.v1.Successes
-	44,  // 137: outrider.v1.Successes.receipts:type_name -> outrider.v1.Receipts
-	9,   // 138: outrider.v1.Outcome.receipt:type_name -> outrider.v1.Receipt
-	11,  // 139: outrider.v1.Outcome.locator:type_name -> outrider.v1.Locator
-	62,  // 140: outrider.v1.Outcome.summary:type_name -> outrider.v1.Summary
-	1,   // 141: outrider.v1.Reported.errors:type_name -> outrider.v1.Error
-	8,   // 142: outrider.v1.Confirmed.timeline:type_name -> outrider.v1.Timeline
-	12,  // 143: outrider.v1.Keeper.endpoint:type_name -> outrider.v1.Endpoint
-	10,  // 144: outrider.v1.Keep.segments:type_name -> outrider.v1.SegmentId
-	30,  // 145: outrider.v1.Keep.held:type_name -> outrider.v1.Held
-	30,  // 146: outrider.v1.Kept.held:type_name -> outrider.v1.Held
-	9,   // 147: outrider.v1.Unkept.receipts:type_name -> outrider.v1.Receipt
-	77,  // 148: outrider.v1.Take.alone:type_name -> outrider.v1.Alone
-	11,  // 149: outrider.v1.LeasedGroup.locator:type_name -> outrider.v1.Locator
-	62,  // 150: outrider.v1.LeasedGroup.summary:type_name -> outrider.v1.Summary
-	79,  // 151: outrider.v1.Lease.groups:type_name -> outrider.v1.LeasedGroup
-	12,  // 152: outrider.v1.Lease.endpoints:type_name -> outrider.v1.Endpoint
-	11,  // 153: outrider.v1.Shard.locators:type_name -> outrider.v1.Locator
-	81,  // 154: outrider.v1.Publish.shards:type_name -> outrider.v1.Shard
-	123, // 155: outrider.v1.Publish.roles:type_name -> outrider.v1.Publish.RolesEntry
-	8,   // 156: outrider.v1.Publication.timeline:type_name -> outrider.v1.Timeline
-	7,   // 157: outrider.v1.Publication.term:type_name -> outrider.v1.Term
-	81,  // 158: outrider.v1.Publication.shards:type_name -> outrider.v1.Shard
-	124, // 159: outrider.v1.Publication.roles:type_name -> outrider.v1.Publication.RolesEntry
-	12,  // 160: outrider.v1.Publication.endpoints:type_name -> outrider.v1.Endpoint
-	83,  // 161: outrider.v1.Admit.publication:type_name -> outrider.v1.Publication
-	10,  // 162: outrider.v1.Admitted.segments:type_name -> outrider.v1.SegmentId
-	11,  // 163: outrider.v1.Admitted.locators:type_name -> outrider.v1.Locator
-	84,  // 164: outrider.v1.Commit.admit:type_name -> outrider.v1.Admit
-	92,  // 165: outrider.v1.SetBase.log:type_name -> outrider.v1.Entry
-	92,  // 166: outrider.v1.Append.entry:type_name -> outrider.v1.Entry
-	103, // 167: outrider.v1.Books.reserved:type_name -> outrider.v1.Count
-	103, // 168: outrider.v1.Books.acknowledged:type_name -> outrider.v1.Count
-	125, // 169: outrider.v1.Books.discarded:type_name -> outrider.v1.Books.DiscardedEntry
-	103, // 170: outrider.v1.Books.failed:type_name -> outrider.v1.Count
-	103, // 171: outrider.v1.Books.live:type_name -> outrider.v1.Count
-	126, // 172: outrider.v1.Books.live_groups:type_name -> outrider.v1.Books.LiveGroupsEntry
-	104, // 173: outrider.v1.Stats.books:type_name -> outrider.v1.Books
-	8,   // 174: outrider.v1.Stats.timeline:type_name -> outrider.v1.Timeline
-	7,   // 175: outrider.v1.Stats.term:type_name -> outrider.v1.Term
-	108, // 176: outrider.v1.Stats.members:type_name -> outrider.v1.MemberStats
-	106, // 177: outrider.v1.Stats.step:type_name -> outrider.v1.StepStats
-	107, // 178: outrider.v1.StepStats.evictions:type_name -> outrider.v1.Eviction
-	9,   // 179: outrider.v1.Eviction.receipt:type_name -> outrider.v1.Receipt
-	9,   // 180: outrider.v1.Eviction.kept:type_name -> outrider.v1.Receipt
-	105, // 181: outrider.v1.Closed.stats:type_name -> outrider.v1.Stats
-	118, // 182: outrider.v1.UpdateState.engines:type_name -> outrider.v1.EngineState
-	103, // 183: outrider.v1.Books.DiscardedEntry.value:type_name -> outrider.v1.Count
-	0,   // 184: outrider.v1.Owner.Session:input_type -> outrider.v1.Frame
-	0,   // 185: outrider.v1.Owner.Session:output_type -> outrider.v1.Frame
-	185, // [185:186] is the sub-list for method output_type
-	184, // [184:185] is the sub-list for method input_type
-	184, // [184:184] is the sub-list for extension type_name
-	184, // [184:184] is the sub-list for extension extendee
-	0,   // [0:184] is the sub-list for field type_name
+	76,  // 58: outrider.v1.Frame.end_stream:type_name -> outrider.v1.EndStream
+	77,  // 59: outrider.v1.Frame.let_go:type_name -> outrider.v1.LetGo
+	74,  // 60: outrider.v1.Frame.offer:type_name -> outrider.v1.Offer
+	75,  // 61: outrider.v1.Frame.offered:type_name -> outrider.v1.Offered
+	19,  // 62: outrider.v1.Frame.pull:type_name -> outrider.v1.Pull
+	20,  // 63: outrider.v1.Frame.pulled:type_name -> outrider.v1.Pulled
+	22,  // 64: outrider.v1.Frame.give_back:type_name -> outrider.v1.GiveBack
+	23,  // 65: outrider.v1.Frame.gave_back:type_name -> outrider.v1.GaveBack
+	95,  // 66: outrider.v1.Frame.set_base:type_name -> outrider.v1.SetBase
+	96,  // 67: outrider.v1.Frame.append:type_name -> outrider.v1.Append
+	98,  // 68: outrider.v1.Frame.committed:type_name -> outrider.v1.Committed
+	36,  // 69: outrider.v1.Frame.restored:type_name -> outrider.v1.Restored
+	97,  // 70: outrider.v1.Frame.mapped:type_name -> outrider.v1.Mapped
+	99,  // 71: outrider.v1.Frame.get_state:type_name -> outrider.v1.GetState
+	100, // 72: outrider.v1.Frame.state_bytes:type_name -> outrider.v1.StateBytes
+	101, // 73: outrider.v1.Frame.saved:type_name -> outrider.v1.Saved
+	102, // 74: outrider.v1.Frame.rewind:type_name -> outrider.v1.Rewind
+	103, // 75: outrider.v1.Frame.rewound:type_name -> outrider.v1.Rewound
+	104, // 76: outrider.v1.Frame.get_stats:type_name -> outrider.v1.GetStats
+	107, // 77: outrider.v1.Frame.stats:type_name -> outrider.v1.Stats
+	113, // 78: outrider.v1.Frame.close:type_name -> outrider.v1.Close
+	114, // 79: outrider.v1.Frame.closed:type_name -> outrider.v1.Closed
+	111, // 80: outrider.v1.Frame.get_metrics:type_name -> outrider.v1.GetMetrics
+	112, // 81: outrider.v1.Frame.metrics:type_name -> outrider.v1.Metrics
+	115, // 82: outrider.v1.Frame.hold:type_name -> outrider.v1.Hold
+	116, // 83: outrider.v1.Frame.hold_granted:type_name -> outrider.v1.HoldGranted
+	117, // 84: outrider.v1.Frame.await_frontier:type_name -> outrider.v1.AwaitFrontier
+	118, // 85: outrider.v1.Frame.release_hold:type_name -> outrider.v1.ReleaseHold
+	119, // 86: outrider.v1.Frame.begin_update:type_name -> outrider.v1.BeginUpdate
+	121, // 87: outrider.v1.Frame.update_state:type_name -> outrider.v1.UpdateState
+	122, // 88: outrider.v1.Frame.get_update:type_name -> outrider.v1.GetUpdate
+	123, // 89: outrider.v1.Frame.record_update:type_name -> outrider.v1.RecordUpdate
+	124, // 90: outrider.v1.Frame.undo_update:type_name -> outrider.v1.UndoUpdate
+	7,   // 91: outrider.v1.Timeline.origin:type_name -> outrider.v1.Term
+	8,   // 92: outrider.v1.Receipt.timeline:type_name -> outrider.v1.Timeline
+	10,  // 93: outrider.v1.Locator.segment:type_name -> outrider.v1.SegmentId
+	11,  // 94: outrider.v1.Locator.columns:type_name -> outrider.v1.Locator
+	14,  // 95: outrider.v1.Run.tls:type_name -> outrider.v1.Tls
+	13,  // 96: outrider.v1.Own.run:type_name -> outrider.v1.Run
+	16,  // 97: outrider.v1.Own.config:type_name -> outrider.v1.Config
+	18,  // 98: outrider.v1.Config.source:type_name -> outrider.v1.Source
+	17,  // 99: outrider.v1.Config.times:type_name -> outrider.v1.Times
+	21,  // 100: outrider.v1.Pulled.groups:type_name -> outrider.v1.Given
+	13,  // 101: outrider.v1.Join.run:type_name -> outrider.v1.Run
+	26,  // 102: outrider.v1.Join.worker:type_name -> outrider.v1.WorkerRole
+	28,  // 103: outrider.v1.Join.trainer:type_name -> outrider.v1.TrainerRole
+	27,  // 104: outrider.v1.Join.engine:type_name -> outrider.v1.EngineRole
+	12,  // 105: outrider.v1.Join.endpoint:type_name -> outrider.v1.Endpoint
+	7,   // 106: outrider.v1.Join.known_term:type_name -> outrider.v1.Term
+	29,  // 107: outrider.v1.Join.inventory:type_name -> outrider.v1.Inventory
+	8,   // 108: outrider.v1.WorkerRole.confirmed_timeline:type_name -> outrider.v1.Timeline
+	8,   // 109: outrider.v1.EngineRole.confirmed_timeline:type_name -> outrider.v1.Timeline
+	94,  // 110: outrider.v1.TrainerRole.log:type_name -> outrider.v1.Entry
+	30,  // 111: outrider.v1.Inventory.held:type_name -> outrider.v1.Held
+	9,   // 112: outrider.v1.Held.receipt:type_name -> outrider.v1.Receipt
+	61,  // 113: outrider.v1.Held.outcome:type_name -> outrider.v1.Outcome
+	7,   // 114: outrider.v1.Joined.term:type_name -> outrider.v1.Term
+	8,   // 115: outrider.v1.Joined.timeline:type_name -> outrider.v1.Timeline
+	12,  // 116: outrider.v1.Joined.table:type_name -> outrider.v1.Endpoint
+	10,  // 117: outrider.v1.Joined.table_segment:type_name -> outrider.v1.SegmentId
+	9,   // 118: outrider.v1.Joined.void:type_name -> outrider.v1.Receipt
+	7,   // 119: outrider.v1.NewTerm.term:type_name -> outrider.v1.Term
+	8,   // 120: outrider.v1.NewTimeline.timeline:type_name -> outrider.v1.Timeline
+	1,   // 121: outrider.v1.End.error:type_name -> outrider.v1.Error
+	10,  // 122: outrider.v1.Fetch.segments:type_name -> outrider.v1.SegmentId
+	10,  // 123: outrider.v1.Fetched.segments:type_name -> outrider.v1.SegmentId
+	43,  // 124: outrider.v1.Status.runs:type_name -> outrider.v1.RunStatus
+	107, // 125: outrider.v1.RunStatus.stats:type_name -> outrider.v1.Stats
+	8,   // 126: outrider.v1.Receipts.timeline:type_name -> outrider.v1.Timeline
+	44,  // 127: outrider.v1.Grant.receipts:type_name -> outrider.v1.Receipts
+	9,   // 128: outrider.v1.StageGrant.receipt:type_name -> outrider.v1.Receipt
+	11,  // 129: outrider.v1.StageGrant.locator:type_name -> outrider.v1.Locator
+	12,  // 130: outrider.v1.StageGrant.endpoints:type_name -> outrider.v1.Endpoint
+	10,  // 131: outrider.v1.StageGrant.segments:type_name -> outrider.v1.SegmentId
+	44,  // 132: outrider.v1.Carried.receipts:type_name -> outrider.v1.Receipts
+	44,  // 133: outrider.v1.Credit.receipts:type_name -> outrider.v1.Receipts
+	9,   // 134: outrider.v1.Cancel.receipts:type_name -> outrider.v1.Receipt
+	58,  // 135: outrider.v1.SampleDone.counts:type_name -> outrider.v1.SampleCount
+	9,   // 136: outrider.v1.SampleCount.receipt:type_name -> outrider.v1.Receipt
+	61,  // 137: outrider.v1.Report.outcomes:type_name -> outrider.v1.Outcome
+	60,  // 138: outrider.v1.Report.successes:type_name -> outrider.v1.Successes
+	44,  // 139: outrider.v1.Successes.receipts:type_name -> outrider.v1.Receipts
+	9,   // 140: outrider.v1.Outcome.receipt:type_name -> outrider.v1.Receipt
+	11,  // 141: outrider.v1.Outcome.locator:type_name -> outrider.v1.Locator
+	62,  // 142: outrider.v1.Outcome.summary:type_name -> outrider.v1.Summary
+	1,   // 143: outrider.v1.Reported.errors:type_name -> outrider.v1.Error
+	8,   // 144: outrider.v1.Confirmed.timeline:type_name -> outrider.v1.Timeline
+	12,  // 145: outrider.v1.Keeper.endpoint:type_name -> outrider.v1.Endpoint
+	10,  // 146: outrider.v1.Keep.segments:type_name -> outrider.v1.SegmentId
+	30,  // 147: outrider.v1.Keep.held:type_name -> outrider.v1.Held
+	30,  // 148: outrider.v1.Kept.held:type_name -> outrider.v1.Held
+	9,   // 149: outrider.v1.Unkept.receipts:type_name -> outrider.v1.Receipt
+	45,  // 150: outrider.v1.Offered.grant:type_name -> outrider.v1.Grant
+	79,  // 151: outrider.v1.Take.alone:type_name -> outrider.v1.Alone
+	11,  // 152: outrider.v1.LeasedGroup.locator:type_name -> outrider.v1.Locator
+	62,  // 153: outrider.v1.LeasedGroup.summary:type_name -> outrider.v1.Summary
+	81,  // 154: outrider.v1.Lease.groups:type_name -> outrider.v1.LeasedGroup
+	12,  // 155: outrider.v1.Lease.endpoints:type_name -> outrider.v1.Endpoint
+	11,  // 156: outrider.v1.Shard.locators:type_name -> outrider.v1.Locator
+	83,  // 157: outrider.v1.Publish.shards:type_name -> outrider.v1.Shard
+	125, // 158: outrider.v1.Publish.roles:type_name -> outrider.v1.Publish.RolesEntry
+	8,   // 159: outrider.v1.Publication.timeline:type_name -> outrider.v1.Timeline
+	7,   // 160: outrider.v1.Publication.term:type_name -> outrider.v1.Term
+	83,  // 161: outrider.v1.Publication.shards:type_name -> outrider.v1.Shard
+	126, // 162: outrider.v1.Publication.roles:type_name -> outrider.v1.Publication.RolesEntry
+	12,  // 163: outrider.v1.Publication.endpoints:type_name -> outrider.v1.Endpoint
+	85,  // 164: outrider.v1.Admit.publication:type_name -> outrider.v1.Publication
+	10,  // 165: outrider.v1.Admitted.segments:type_name -> outrider.v1.SegmentId
+	11,  // 166: outrider.v1.Admitted.locators:type_name -> outrider.v1.Locator
+	86,  // 167: outrider.v1.Commit.admit:type_name -> outrider.v1.Admit
+	94,  // 168: outrider.v1.SetBase.log:type_name -> outrider.v1.Entry
+	94,  // 169: outrider.v1.Append.entry:type_name -> outrider.v1.Entry
+	105, // 170: outrider.v1.Books.reserved:type_name -> outrider.v1.Count
+	105, // 171: outrider.v1.Books.acknowledged:type_name -> outrider.v1.Count
+	127, // 172: outrider.v1.Books.discarded:type_name -> outrider.v1.Books.DiscardedEntry
+	105, // 173: outrider.v1.Books.failed:type_name -> outrider.v1.Count
+	105, // 174: outrider.v1.Books.live:type_name -> outrider.v1.Count
+	128, // 175: outrider.v1.Books.live_groups:type_name -> outrider.v1.Books.LiveGroupsEntry
+	106, // 176: outrider.v1.Stats.books:type_name -> outrider.v1.Books
+	8,   // 177: outrider.v1.Stats.timeline:type_name -> outrider.v1.Timeline
+	7,   // 178: outrider.v1.Stats.term:type_name -> outrider.v1.Term
+	110, // 179: outrider.v1.Stats.members:type_name -> outrider.v1.MemberStats
+	108, // 180: outrider.v1.Stats.step:type_name -> outrider.v1.StepStats
+	109, // 181: outrider.v1.StepStats.evictions:type_name -> outrider.v1.Eviction
+	9,   // 182: outrider.v1.Eviction.receipt:type_name -> outrider.v1.Receipt
+	9,   // 183: outrider.v1.Eviction.kept:type_name -> outrider.v1.Receipt
+	107, // 184: outrider.v1.Closed.stats:type_name -> outrider.v1.Stats
+	120, // 185: outrider.v1.UpdateState.engines:type_name -> outrider.v1.EngineState
+	105, // 186: outrider.v1.Books.DiscardedEntry.value:type_name -> outrider.v1.Count
+	0,   // 187: outrider.v1.Owner.Session:input_type -> outrider.v1.Frame
+	0,   // 188: outrider.v1.Owner.Session:output_type -> outrider.v1.Frame
+	188, // [188:189] is the sub-list for method output_type
+	187, // [187:188] is the sub-list for method input_type
+	187, // [187:187] is the sub-list for extension type_name
+	187, // [187:187] is the sub-list for extension extendee
+	0,   // [0:187] is the sub-list for field type_name
 }
 
 func init() { file_outrider_proto_init() }
@@ -10814,6 +10983,8 @@ func file_outrider_proto_init() {
 		(*Frame_Pushed)(nil),
 		(*Frame_EndStream)(nil),
 		(*Frame_LetGo)(nil),
+		(*Frame_Offer)(nil),
+		(*Frame_Offered)(nil),
 		(*Frame_Pull)(nil),
 		(*Frame_Pulled)(nil),
 		(*Frame_GiveBack)(nil),
@@ -10851,7 +11022,7 @@ func file_outrider_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_outrider_proto_rawDesc), len(file_outrider_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   127,
+			NumMessages:   129,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

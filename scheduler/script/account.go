@@ -83,6 +83,13 @@ func (a *account) granted(g scheduler.Assignment) {
 	a.charged[id] = c
 }
 
+// offered is an execution whose samples have ended before it began.
+func (a *account) offered(g scheduler.Assignment) {
+	c := a.charge(g.Receipt, g.Promise)
+	c.samples = 0
+	a.charged[runOf(g.Receipt)] = c
+}
+
 func (a *account) charge(x leases.Receipt, may int64) charge {
 	return charge{receipt: x, lines: []leases.Timeline{x.Timeline}, samples: int64(a.r.cfg.GroupSize), since: a.r.now, may: may}
 }

@@ -82,6 +82,8 @@ func (r *Runner) arrive(p *process, e scheduler.Effect) {
 		default:
 			r.put(p, e)
 		}
+	case scheduler.Answer:
+		p.hearsOfOffer(e, r.cfg.GroupSize)
 	case scheduler.SetBase:
 		if p.copied {
 			p.log, p.copied = nil, false
@@ -160,6 +162,9 @@ func (r *Runner) answered(from *scheduler.Scheduler, e scheduler.Answer) {
 		k.answered(r, from, e)
 	}
 	caller := r.callers[e.Ticket]
+	if p := caller.p; p != nil && p.offering(e.Ticket) {
+		r.offered(from, p, e)
+	}
 	if p := caller.p; p != nil && p.slow && (p.on != from || p.connections != caller.connection) {
 		return
 	}

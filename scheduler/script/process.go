@@ -36,6 +36,7 @@ type process struct {
 
 	// Producer: what it has pushed and not been told to forget, in order.
 	pushed []leases.Push
+	offers []offer // that it has not been answered
 
 	// Trainer.
 	manual  bool // entries wait in queue until the script delivers them
@@ -230,7 +231,7 @@ func (r *Runner) cmdSidecar(a *args) {
 	p.member.Session = leases.Session(processSessions + r.made)
 	r.sessions[p.member.Session], r.bySessions[p.member.Session] = p.name, p
 	if p.member.Worker != nil {
-		p.held, p.stop = nil, map[uint64]bool{}
+		p.held, p.stop, p.offers = nil, map[uint64]bool{}, nil
 	}
 	if t := p.member.Trainer; t != nil && p.moved {
 		t.State = nil // of other weights

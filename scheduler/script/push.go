@@ -15,14 +15,17 @@ func (r *Runner) cmdPush(a *args) {
 	content, wait, size := a.number("content", 1), !a.flag("no-wait"), a.number("size", 0)
 	var pushes []leases.Push
 	for len(a.words) > 0 {
-		id := a.word("an id")
-		rows := fmt.Sprintf("%s/%d", id, content)
-		rows += strings.Repeat(" ", max(0, int(size)-len(rows)))
-		one := leases.Push{ID: leases.NamePush([]byte(id)), Digest: [16]byte{byte(content)}, Rows: []byte(rows)}
-		r.pushes[one.ID] = id
-		pushes = append(pushes, one)
+		pushes = append(pushes, r.prompt(a.word("an id"), content, size))
 	}
 	r.push(p, pushes, wait)
+}
+
+func (r *Runner) prompt(id string, content, size int64) leases.Push {
+	rows := fmt.Sprintf("%s/%d", id, content)
+	rows += strings.Repeat(" ", max(0, int(size)-len(rows)))
+	one := leases.Push{ID: leases.NamePush([]byte(id)), Digest: [16]byte{byte(content)}, Rows: []byte(rows)}
+	r.pushes[one.ID] = id
+	return one
 }
 
 func (r *Runner) push(p *process, pushes []leases.Push, wait bool) {
@@ -41,6 +44,67 @@ func (r *Runner) pushAgain(p *process) {
 		pushes := p.pushed
 		p.pushed = nil
 		r.push(p, pushes, true)
+	}
+	offers := p.offers
+	p.offers = nil
+	for _, one := range offers {
+		r.offer(p, one.push, true)
+	}
+}
+
+// offer is a group that a worker has made by itself, until its sidecar has heard what becomes of it.
+type offer struct {
+	ticket scheduler.Ticket
+	push   leases.Push
+}
+
+func (p *process) offering(t scheduler.Ticket) bool {
+	return slices.ContainsFunc(p.offers, func(o offer) bool { return o.ticket == t })
+}
+
+func (r *Runner) cmdOffer(a *args) {
+	p := r.find(a.word("a worker"))
+	content, wait, size := a.number("content", 1), !a.flag("no-wait"), a.number("size", 0)
+	r.offer(p, r.prompt(a.word("an id"), content, size), wait)
+}
+
+func (r *Runner) offer(p *process, push leases.Push, wait bool) {
+	t := r.calls(p)
+	p.offers = append(p.offers, offer{t, push})
+	r.owner.Offer(t, p.member.Session, push, wait)
+	r.waits(t)
+}
+
+// offered counts what an owner grants by the answer to an offer, and sends that to the worker.
+func (r *Runner) offered(from *scheduler.Scheduler, p *process, e scheduler.Answer) {
+	if v, _ := e.Value.(scheduler.Offered); v.Assignment != nil {
+		g := scheduler.Grant{Session: p.member.Session, Assignment: *v.Assignment}
+		r.granted(g.Assignment)
+		r.count(from).offered(g.Assignment)
+		r.checkGrant(from, g)
+	}
+	if p.on == from {
+		r.send(from, p.member.Session, e)
+	}
+}
+
+// hearsOfOffer is what the worker's sidecar does with the answer to an offer.
+func (p *process) hearsOfOffer(e scheduler.Answer, groupSize int) {
+	at := slices.IndexFunc(p.offers, func(o offer) bool { return o.ticket == e.Ticket })
+	if at < 0 {
+		return
+	}
+	push := p.offers[at].push
+	p.offers = slices.Delete(p.offers, at, at+1)
+	v, ok := e.Value.(scheduler.Offered)
+	if !ok {
+		return
+	}
+	if len(v.Gone) == 0 {
+		p.pushed = append(p.pushed, push)
+	}
+	if a := v.Assignment; a != nil {
+		p.held = append(p.held, scheduler.Held{Receipt: a.Receipt, Version: a.Version, Done: groupSize})
 	}
 }
 

@@ -131,7 +131,7 @@ func init() {
 		"done": (*Runner).cmdDone, "success": (*Runner).cmdTerminal, "retry": (*Runner).cmdTerminal,
 		"failure": (*Runner).cmdTerminal, "discard": (*Runner).cmdTerminal, "report": (*Runner).cmdReport, "confirm": (*Runner).cmdConfirm,
 		"freed": (*Runner).cmdFreed, "slots": (*Runner).cmdSlots, "engine": (*Runner).cmdEngine, "quiet": (*Runner).cmdQuiet, "cancel-groups": (*Runner).cmdCancelGroups, "credit": (*Runner).cmdCredit, "mapped": (*Runner).cmdMapped, "kept": (*Runner).cmdKept,
-		"push": (*Runner).cmdPush, "end-stream": (*Runner).cmdEndStream, "source": (*Runner).cmdSource,
+		"push": (*Runner).cmdPush, "offer": (*Runner).cmdOffer, "end-stream": (*Runner).cmdEndStream, "source": (*Runner).cmdSource,
 		"take": (*Runner).cmdTake, "cancel-take": (*Runner).cmdCancelTake, "publish": (*Runner).cmdPublish,
 		"add": (*Runner).cmdAdd, "added": (*Runner).cmdAdded, "admit": (*Runner).cmdAdmit, "commit": (*Runner).cmdCommit, "rollback": (*Runner).cmdRollback,
 		"status": (*Runner).cmdStatus, "discard-groups": (*Runner).cmdDiscardGroups, "appended": (*Runner).cmdAppended, "restored": (*Runner).cmdRestored,

@@ -22,6 +22,14 @@ func (r *Runner) value(a scheduler.Answer) string {
 			text += ", " + r.letGo(v.Gone)
 		}
 		return text
+	case scheduler.Offered:
+		switch a := v.Assignment; {
+		case a != nil:
+			return fmt.Sprintf("%s: group %d attempt %d version %d", r.receipt(a.Receipt), a.Receipt.Group, a.Receipt.Attempt, a.Version)
+		case len(v.Gone) > 0:
+			return "not wanted, " + r.letGo(v.Gone)
+		}
+		return "not wanted"
 	case scheduler.Lease:
 		r.given[v.Admission] = v
 		var text strings.Builder
