@@ -151,6 +151,11 @@ def joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
     return whole
 
 
+def one_batch(table: pa.Table) -> pa.RecordBatch:
+    """A table as one batch; shares its memory where it has one chunk."""
+    return joined(table.to_batches()) if table.num_rows else pa.RecordBatch.from_pylist([], schema=table.schema)
+
+
 def write_stream(schema: pa.Schema, batches: list[pa.RecordBatch], name: str) -> int:
     """Writes record batches once, as an Arrow IPC stream, into a fresh memfd.
 

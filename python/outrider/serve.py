@@ -14,7 +14,7 @@ from outrider._execution import describe
 from outrider._report import Finished
 from outrider.errors import Retry
 from outrider.sample import Row, same_kind
-from outrider.work import Work
+from outrider.work import Work, slot_rows
 
 if TYPE_CHECKING:
     from outrider.worker import Worker
@@ -107,7 +107,7 @@ class _Server:
                 made = await self.function(prompt) if self.threads is None else await self.in_thread(prompt)
             finally:
                 self.done(work)
-        return work.slot_rows(number, made)
+        return slot_rows(made, work.group, number)
 
     def done(self, work: Work) -> None:
         """A slot is free; said once for all slots that end in the same turn of the loop."""

@@ -72,19 +72,40 @@ def to_push(rows: Iterable[tuple[Any, Any]], wait: bool) -> Any:
         ConfigError: An id of the wrong kind.
         DataError: What is not one row.
     """
-    if not isinstance(wait, bool):
-        raise ConfigError(f"outrider: push(wait={wait!r}) is a {type(wait).__name__}; give True or False")
-    push = wire.Push(wait=wait)
+    push = wire.Push(wait=_waits("push", wait))
     for name, made in rows:
-        identity = _bytes_of(name)
-        try:
-            batch = one_row(made, None)
-        except DataError as error:
-            raise DataError(f"outrider: push({name!r}): {str(error).removeprefix('outrider: ')}") from error
+        identity, digest, batch = _prompt("push", name, made)
         push.ids.append(identity)
-        push.digests.append(hashlib.sha256(print_of(batch)).digest()[:16])
+        push.digests.append(digest)
         push.rows.append(to_bytes(batch))
     return push
+
+
+def to_offer(name: Any, made: Any, wait: bool) -> Any:
+    """The prompt of a group that a worker has made by itself: in the wire's form.
+
+    Raises:
+        ConfigError: An id of the wrong kind.
+        DataError: What is not one row.
+    """
+    identity, digest, batch = _prompt("offer", name, made)
+    return wire.Offer(id=identity, digest=digest, row=to_bytes(batch), wait=_waits("offer", wait))
+
+
+def _waits(call: str, wait: Any) -> bool:
+    if not isinstance(wait, bool):
+        raise ConfigError(f"outrider: {call}(wait={wait!r}) is a {type(wait).__name__}; give True or False")
+    return wait
+
+
+def _prompt(call: str, name: Any, made: Any) -> tuple[bytes, bytes, pa.RecordBatch]:
+    """Id, digest and row of a prompt."""
+    identity = _bytes_of(call, name)
+    try:
+        batch = one_row(made, None)
+    except DataError as error:
+        raise DataError(f"outrider: {call}({name!r}): {str(error).removeprefix('outrider: ')}") from error
+    return identity, hashlib.sha256(print_of(batch)).digest()[:16], batch
 
 
 def pairs(rows: Any) -> list[tuple[Any, Any]]:
@@ -103,7 +124,7 @@ def pairs(rows: Any) -> list[tuple[Any, Any]]:
         ) from error
 
 
-def _bytes_of(name: Any) -> bytes:
+def _bytes_of(call: str, name: Any) -> bytes:
     """An id as bytes; text and numbers of the same look differ.
 
     Raises:
@@ -116,7 +137,7 @@ def _bytes_of(name: Any) -> bytes:
     elif hasattr(name, "__index__") and not isinstance(name, bool):
         data = b"i%d" % name.__index__()
     else:
-        raise ConfigError(f"outrider: push(id={name!r}) is a {type(name).__name__}; give text, bytes or an integer")
+        raise ConfigError(f"outrider: {call}(id={name!r}) is a {type(name).__name__}; give text, bytes or an integer")
     if not 1 < len(data) <= LONGEST:
-        raise ConfigError(f"outrider: push(id=...) has {len(data) - 1} bytes; give 1 to {LONGEST - 1}")
+        raise ConfigError(f"outrider: {call}(id=...) has {len(data) - 1} bytes; give 1 to {LONGEST - 1}")
     return data

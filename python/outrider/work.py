@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
 from outrider._check import count
 from outrider._execution import Execution
-from outrider._memory import joined
+from outrider._memory import one_batch
 from outrider._report import Finished
 from outrider._steps import Steps, awaiting, blocking
 from outrider.errors import DataError
@@ -20,6 +20,10 @@ from outrider.sample import Row, Sample, same_kind, to_row
 
 if TYPE_CHECKING:
     from outrider.worker import Worker
+
+
+Data: TypeAlias = pa.RecordBatch | pa.Table | Sequence[Sample | Sequence[Sample]]
+"""What a group's rows are given as."""
 
 
 class Work(Execution):
@@ -77,7 +81,7 @@ class Work(Execution):
             self._done |= bit
             self.worker.samples_done([(self, 1)])
 
-    def complete(self, data: pa.RecordBatch | pa.Table | Sequence[Sample | Sequence[Sample]]) -> bool:
+    def complete(self, data: Data) -> bool:
         """Reports success: writes the group's rows once into shared memory, as soon as the host's byte budget has room for them.
 
         Args:
@@ -95,13 +99,13 @@ class Work(Execution):
         """
         return blocking(self._complete(data, self.worker.reporter.submit_here))
 
-    async def complete_async(self, data: pa.RecordBatch | pa.Table | Sequence[Sample | Sequence[Sample]]) -> bool:
+    async def complete_async(self, data: Data) -> bool:
         """`complete`, awaited; the writing happens in the worker's own thread."""
         return await awaiting(self._complete(data, self.worker.reporter.submit))
 
     def _complete(self, data: Any, submit: Callable[[Finished], None]) -> Steps[bool]:
         if isinstance(data, pa.Table):
-            data = joined(data.to_batches()) if data.num_rows else pa.RecordBatch.from_pylist([], schema=data.schema)
+            data = one_batch(data)
         if isinstance(data, pa.RecordBatch):
             finished = Finished(self, "success", batch=identify(data, [self.group], self.worker.group_size)[0])
         else:
@@ -109,22 +113,31 @@ class Work(Execution):
         return (yield from self.end(finished, submit))
 
     def rows(self, slots: Any) -> list[Row]:
-        """Checks one sample (or list of samples) a slot and brings them into columns."""
-        size = self.worker.group_size
-        if not isinstance(slots, Sequence) or len(slots) != size:
-            found = f"{len(slots)} entries" if isinstance(slots, Sequence) else f"a {type(slots).__name__}"
-            raise DataError(
-                f"outrider: group {self.group}: complete() got {found}, group_size is {size}; give one Sample, or a list of Samples, for each slot"
-            )
-        rows = [row for slot, given in enumerate(slots) for row in self.slot_rows(slot, given)]
-        same_kind(rows, self.group)
-        return rows
+        """One sample (or list of samples) a slot, checked and brought into columns."""
+        return group_rows(slots, self.group, self.worker.group_size)
 
-    def slot_rows(self, slot: int, given: Any) -> list[Row]:
-        """The same for one slot."""
-        samples = [given] if isinstance(given, Sample) or not isinstance(given, Sequence) else given
-        if not samples:
-            raise DataError(
-                f"outrider: slot {slot} of group {self.group}: no sample; return at least one (an empty response needs a Sample with response_length=0)"
-            )
-        return [to_row(sample, self.group, slot, part) for part, sample in enumerate(samples)]
+
+def group_rows(slots: Any, group: int, group_size: int) -> list[Row]:
+    """Checks one sample (or list of samples) a slot and brings them into columns.
+
+    Raises:
+        DataError: Names group, slot and column.
+    """
+    if not isinstance(slots, Sequence) or len(slots) != group_size:
+        found = f"{len(slots)} entries" if isinstance(slots, Sequence) else f"a {type(slots).__name__}"
+        raise DataError(
+            f"outrider: group {group}: got {found}, group_size is {group_size}; give one Sample, or a list of Samples, for each slot"
+        )
+    rows = [row for slot, given in enumerate(slots) for row in slot_rows(given, group, slot)]
+    same_kind(rows, group)
+    return rows
+
+
+def slot_rows(given: Any, group: int, slot: int) -> list[Row]:
+    """The same for one slot."""
+    samples = [given] if isinstance(given, Sample) or not isinstance(given, Sequence) else given
+    if not samples:
+        raise DataError(
+            f"outrider: slot {slot} of group {group}: no sample; return at least one (an empty response needs a Sample with response_length=0)"
+        )
+    return [to_row(sample, group, slot, part) for part, sample in enumerate(samples)]

@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from outrider import _credit
 from outrider import _wire_pb2 as wire
+from outrider._channel import Answer
 from outrider._check import count
 from outrider._memory import nbytes
-from outrider._report import Report, write
+from outrider._offer import numbered, unnumbered
+from outrider._report import Finished, Report, write
 from outrider._row import from_bytes
 from outrider._runner import Runner, Stream
 from outrider._segment import Segment
 from outrider._steps import Steps, Wait, awaiting, blocking
 from outrider.engine import confirming, engine_name
-from outrider.errors import ConfigError, Error, Stale
+from outrider.errors import ConfigError, Error, Stale, from_wire
 from outrider.identity import identify
 from outrider.keyed import Rows
 from outrider.serve import serve
-from outrider.work import Work
+from outrider.stream import to_offer
+from outrider.work import Data, Work
 
 if TYPE_CHECKING:
     from outrider.run import Run
@@ -139,6 +143,74 @@ class Worker(Runner[Work]):
         errors = yield Wait(report.send(self._member))
         return [self.accepted(error) for error in errors] if any(errors) else [True] * len(works)
 
+    def offer(
+        self,
+        id: str | bytes | int,  # noqa: A002  (read as English where it is called)
+        row: Mapping[str, Any] | pa.RecordBatch,
+        data: Data,
+        wait: bool = True,
+    ) -> bool:
+        """Gives the run a group that this process has made by itself; the source is `outrider.stream()`.
+
+        Its prompt is pushed as `run.push` does it, and reserved for this worker, which ends it at once with this data. From then on it is
+        a group as any other: bounds, order, staleness and leases are the same. When it has to be made again (it was too stale, say, or its
+        data was lost), the prompt goes to a worker that takes groups by `serve` or `groups`; where there is none it waits until it is
+        offered again.
+
+        Args:
+            id: Of the prompt, unique in the run: text, bytes or an integer.
+            row: The prompt: a dict, or a record batch of one row; copied.
+            data: As `Work.complete` takes it, without a column `group`. Samples without `versions` count as made with the version that is
+                announced at this call.
+            wait: Wait until there is room, as a push does, and until the run takes new groups: no hold stands, `retained` and `pace` have
+                room. This process keeps the data meanwhile. False: refuse.
+
+        Returns:
+            True: the run has the data. False: nobody waits for it: the id was offered or pushed before and its group is with somebody, is
+            finished or has settled; or the run went back behind the weights meanwhile, or is over. Nothing is left to do.
+
+        Raises:
+            Conflict: The id was offered or pushed before with another row.
+            Refused: No stream, or it has ended, or this worker drains, or there is no room and `wait` is False.
+            DataError: What is not one row, or not the rows of one group. What only the run finds wrong (a slot without a sample, say)
+                counts as a failed attempt, and the prompt stays in the source.
+            Closed: The sidecar has died.
+        """
+        return blocking(self._offer(id, row, data, wait))
+
+    async def offer_async(
+        self,
+        id: str | bytes | int,  # noqa: A002
+        row: Mapping[str, Any] | pa.RecordBatch,
+        data: Data,
+        wait: bool = True,
+    ) -> bool:
+        """`offer`, awaited. One that is cancelled while it waits may count all the same."""
+        return await awaiting(self._offer(id, row, data, wait))
+
+    def _offer(self, name: Any, row: Any, data: Any, wait: bool) -> Steps[bool]:
+        offer = to_offer(name, row, wait)
+        batch = unnumbered(name, data, self.group_size)
+        ended: Future[Error | None] = Future()
+        asked = self._member.ask(offer=offer)
+        asked.add_done_callback(lambda answered: self._offered(answered, batch, ended))
+        return self.accepted((yield Wait(ended)))
+
+    def _offered(self, answered: Future[Answer], batch: pa.RecordBatch, ended: Future[Error | None]) -> None:
+        """From the reading thread: reports the data of an offer by the execution that was granted for it, whoever still waits."""
+        error = answered.exception()
+        if error is not None:
+            ended.set_result(error if isinstance(error, Error) else Error(str(error)))
+            return
+        grant = answered.result().frame.offered.grant
+        works = self._granted(grant)
+        if not works:
+            ended.set_result(from_wire("stale", "outrider: nobody waits for the data of this offer"))
+            return
+        (work,) = works
+        work.begin_end()
+        self.reporter.submit(Finished(work, "success", batch=numbered(batch, work.group), answer=ended))
+
     def confirm(self, version: int, digest: str | None = None) -> None:
         """Says that this process holds these weights; from here it may get work again.
 
@@ -189,11 +261,7 @@ class Worker(Runner[Work]):
         kind = frame.WhichOneof("body")
         if kind == "grant":
             grant = frame.grant
-            receipts = grant.receipts
-            promises = grant.promises or [None] * len(receipts.groups)
-            columns = (receipts.groups, receipts.attempts, receipts.executions, grant.rows, grant.versions, promises)
-            works = [Work(self, receipts, *values) for values in zip(*columns, strict=True)]
-            self.began(works)
+            works = self._granted(grant)
             for work, row in zip(works, grant.pushed, strict=False):  # One for each, or none at all.
                 work.made(from_bytes(row), b"")
             if self._rows is None:
@@ -202,3 +270,12 @@ class Worker(Runner[Work]):
                 self._rows.make(works, self.inbox.put)
         elif kind == "cancel":
             self.cancelled(frame.cancel.receipts)
+
+    def _granted(self, grant: Any) -> list[Work]:
+        """What a grant gives to this worker, noted as running here."""
+        receipts = grant.receipts
+        promises = grant.promises or [None] * len(receipts.groups)
+        columns = (receipts.groups, receipts.attempts, receipts.executions, grant.rows, grant.versions, promises)
+        works = [Work(self, receipts, *values) for values in zip(*columns, strict=True)]
+        self.began(works)
+        return works

@@ -271,7 +271,7 @@ def test_S11_05_a_ragged_group_is_refused_before_anything_is_written(own):
         with pytest.raises(outrider.DataError) as caught:
             work.complete([sample(work.prompt(0))])
         assert str(caught.value) == (
-            f"outrider: group {work.group}: complete() got 1 entries, group_size is 2; give one Sample, or a list of Samples, for each slot"
+            f"outrider: group {work.group}: got 1 entries, group_size is 2; give one Sample, or a list of Samples, for each slot"
         )
         short = pa.RecordBatch.from_pydict({"tokens": pa.array([[1]], pa.list_(pa.int32()))})
         with pytest.raises(outrider.DataError) as caught:
