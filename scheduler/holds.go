@@ -11,20 +11,21 @@ import (
 type hold struct {
 	id      HoldID
 	session leases.Session
+	call    uint64 // of its session; 0 for an update's
 	reason  string
 	// frontier is the last execution that had begun when the hold was taken.
 	frontier uint64
 	waiters  []Ticket
 }
 
-// Hold keeps new reservations and new leases out until Release or the end of the session. The same session and
-// reason get the same hold while it is held. Errors: ErrClosed, ErrRefused.
-func (s *Scheduler) Hold(session leases.Session, reason string) (HoldID, error) {
+// Hold keeps new reservations and new leases out until Release or the end of the session. call tells the session's calls apart,
+// from 1: one that is asked again, because its answer was lost, gets the same hold. Errors: ErrClosed, ErrRefused.
+func (s *Scheduler) Hold(session leases.Session, call uint64, reason string) (HoldID, error) {
 	if s.dead != nil {
 		return 0, s.dead
 	}
 	for _, h := range s.holds {
-		if h.session == session && h.reason == reason && (s.update == nil || s.update.hold != h) {
+		if h.session == session && h.call == call && call > 0 {
 			return h.id, nil
 		}
 	}
@@ -32,6 +33,7 @@ func (s *Scheduler) Hold(session leases.Session, reason string) (HoldID, error) 
 	if err != nil {
 		return 0, err
 	}
+	h.call = call
 	return h.id, nil
 }
 

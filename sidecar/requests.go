@@ -97,7 +97,7 @@ func (o *owner) event(a *attached, frame *wire.Frame) {
 		status, err := s.LeaseStatus(body.LeaseStatus.GetAdmission())
 		reply(fromStatus(status), err)
 	case *wire.Frame_Hold:
-		hold, err := s.Hold(a.session, body.Hold.GetReason())
+		hold, err := s.Hold(a.session, frame.GetId(), body.Hold.GetReason())
 		reply(&wire.Frame{Body: &wire.Frame_HoldGranted{HoldGranted: &wire.HoldGranted{Hold: uint64(hold)}}}, err)
 	case *wire.Frame_AwaitFrontier:
 		s.Frontier(o.ticket(func(_ any, err error) { reply(nil, err) }), scheduler.HoldID(body.AwaitFrontier.GetHold()))

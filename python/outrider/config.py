@@ -97,7 +97,8 @@ class Policy:
             "drop" (discarded and counted), or "next_epoch" (their batch is filled with the first groups of the epoch that would
             follow, of one epoch at most).
         commit_order: What becomes of a commit while the lease of a lower rollout is open: "refuse", or "wait" until that is
-            committed; it is refused when that is rolled back.
+            committed; it is refused when that is rolled back. With "wait", whoever holds both leases commits the lower one first, or
+            each in a thread or task of its own: a caller that waits for its own later commit waits for ever.
         max_attempts: Times that a group's own data may fail before it is parked as failed.
         max_requeues: Times that a group which ends too stale is simply generated anew, with stale="requeue". After that it goes out
             first when the next version is announced; if it ends too stale even so, it is discarded and counted as "stale".

@@ -189,7 +189,8 @@ class Lease:
     def commit(self) -> None:
         """Accepts the batch for training: when this returns, every admitted rank's log has it. Only then step.
 
-        Repeating it is safe; it has one effect.
+        Repeating it is safe; it has one effect. With commit_order="wait" it waits while the lease of a lower rollout is open: whoever
+        holds that, too, commits it first.
 
         Raises:
             NotAdmitted: A required rank has not admitted; names it. The lease stays open.

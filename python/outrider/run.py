@@ -168,7 +168,7 @@ class Run:
     def hold(self, reason: str) -> Hold:
         """Keeps new reservations and new leases out while a `with` (or `async with`) block runs.
 
-        The block begins when what ran before has ended. Holds of several callers overlap; admission reopens after the last. A hold and
+        The block begins when what ran before has ended. Holds overlap, also several of one process; admission reopens after the last. A hold and
         a weight update exclude each other, the earlier one goes first: what is evaluated on the run's own engines sees one version.
         Evaluation of a snapshot, on engines that are not the run's, needs no hold.
 

@@ -503,6 +503,16 @@ def test_S7_01_a_hold_keeps_work_out_while_its_block_runs(own):
             lease.rollback("seen")
 
 
+def test_S7_03_two_holds_of_one_process_are_two_for_one_reason_too(own):
+    run = own()
+    first, second = run.hold("evaluation"), run.hold("evaluation")
+    with second:
+        with first:
+            assert run.stats().holds == 2
+        assert run.stats().holds == 1
+    assert run.stats().holds == 0
+
+
 def test_S7_13_an_evaluation_and_an_update_wait_for_each_other(own):
     run = own()
     seen = []

@@ -17,7 +17,11 @@ func (r *Runner) findHold(a *args) scheduler.HoldID {
 }
 
 func (r *Runner) cmdHold(a *args) {
-	h, err := r.owner.Hold(r.find(a.word("a session")).member.Session, a.text("reason", "evaluation"))
+	p := r.find(a.word("a session"))
+	if !a.flag("again") {
+		p.holds++
+	}
+	h, err := r.owner.Hold(p.member.Session, p.holds, a.text("reason", "evaluation"))
 	if err != nil {
 		r.result(err, "")
 		return

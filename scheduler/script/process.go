@@ -34,6 +34,8 @@ type process struct {
 	// kept is what it keeps for workers of other processes.
 	kept []scheduler.Held
 
+	holds uint64 // that it has asked for
+
 	// Producer: what it has pushed and not been told to forget, in order.
 	pushed []leases.Push
 	offers []offer // that it has not been answered

@@ -65,6 +65,7 @@ var guards = []guard{
 	{"added columns: gone with their rank", "scheduler/added.go", "return c.at.Holder == session })", "return false })"},
 	{"hold: excludes an update, and an update a hold", "scheduler/holds.go", "(u.hold == h) != (u.hold == o)", "false"},
 	{"hold: waits for no place in the buffer", "scheduler/holds.go", "\t\tif !e.stuck {\n\t\t\treturn false\n\t\t}\n\t}\n\treturn true", "\t\tif !e.stuck {\n\t\t\treturn false\n\t\t}\n\t}\n\treturn s.waiting.n == 0"},
+	{"hold: each question has its own", "scheduler/holds.go", "h.session == session && h.call == call && call > 0", "h.session == session && h.reason == reason"},
 	{"hold: waits for nothing that is stuck", "scheduler/holds.go", "\t\tif !e.stuck {\n\t\t\treturn false\n", "\t\tif true {\n\t\t\treturn false\n"},
 	{"hold: keeps reservations out", "scheduler/dispatch.go", "if len(s.holds) > 0 || !s.granting {", "if !s.granting {"},
 	{"hold: keeps leases out", "scheduler/takes.go", "for len(s.takes) > 0 && len(s.holds) == 0 && s.whole() {", "for len(s.takes) > 0 && s.whole() {"},
