@@ -17,7 +17,7 @@ func (o *owner) offer(a *attached, offer *wire.Offer, reply reply) {
 		if given := done.Assignment; given != nil {
 			given.Pushed = nil // the worker has it
 			offered.Grant = newGrant(given.Receipt)
-			assign(offered.Grant, *given)
+			assign(offered.GetGrant(), *given)
 		}
 		return &wire.Frame{Body: &wire.Frame_Offered{Offered: offered}}, nil
 	})), a.session, push, offer.GetWait())
