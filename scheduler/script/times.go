@@ -25,7 +25,7 @@ func (a *account) asks(t scheduler.Ticket, x leases.Receipt, bytes int64) {
 	}
 }
 
-// credited is the answer to that: the time of what waited begins anew.
+// credited is the answer to that: the time of what waited begins anew, also when its group has gone elsewhere meanwhile.
 func (a *account) credited(e scheduler.Answer) {
 	for _, q := range a.credits[e.Ticket] {
 		c, ok := a.charged[q.run]
@@ -35,9 +35,9 @@ func (a *account) credited(e scheduler.Answer) {
 		c.waiting--
 		if e.Err == nil {
 			c.may = max(c.may, q.bytes)
-			if c.overdue == 0 {
-				c.since = a.r.now
-			}
+		}
+		if c.overdue == 0 {
+			c.since = a.r.now
 		}
 		a.charged[q.run] = c
 	}
