@@ -67,11 +67,19 @@ func (s *Scheduler) carryOver(before leases.Timeline) {
 	}
 }
 
-// present returns the receipt by which an execution goes by now. Its worker may not have heard yet that it was carried
-// over; nobody else can have an older one of the same execution.
+// present returns the receipt by which an execution goes by now. Its worker may not have heard yet that it was carried over, though
+// who keeps its data has, and has told a life of the owner that knows of no other name.
 func (s *Scheduler) present(r leases.Receipt) leases.Receipt {
-	if s.ledger != nil && slices.Contains(s.carried[r.Execution], r.Timeline) {
-		r.Timeline = s.ledger.Timeline()
+	if s.ledger == nil || r.Timeline == s.ledger.Timeline() {
+		return r
+	}
+	now := r
+	now.Timeline = s.ledger.Timeline()
+	if slices.Contains(s.carried[r.Execution], r.Timeline) {
+		return now
+	}
+	if g, err := s.ledger.Lookup(now); err == nil && g.Keeper != 0 {
+		return now
 	}
 	return r
 }

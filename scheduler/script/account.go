@@ -59,6 +59,8 @@ type data struct {
 	bytes int64
 	// columns were added by a stage to a group's data.
 	columns bool
+	// word is that of the keeper that alone has told of it, and was not answered yet; else 0.
+	word scheduler.Ticket
 }
 
 func (r *Runner) count(o *scheduler.Scheduler) *account {
@@ -136,7 +138,7 @@ func (a *account) keep(p *process, x leases.Receipt, o leases.Outcome) {
 		return
 	}
 	maker := a.r.bySession(x.Worker)
-	a.kept[o.Handle] = data{p.member.Host, o.Bytes, maker != nil && maker.stage() != ""}
+	a.kept[o.Handle] = data{host: p.member.Host, bytes: o.Bytes, columns: maker != nil && maker.stage() != ""}
 	if i, known := a.r.places[runOf(x)]; known {
 		oldest := a.r.executions[i].Version
 		if o.HasVersions {

@@ -25,40 +25,47 @@ func (r *Runner) cmdKept(a *args) {
 	r.keep(p, kept)
 }
 
-// keep says what a process keeps.
+// keep says what a process keeps. Until the owner has answered, data that nobody else has told it of counts by that word alone.
 func (r *Runner) keep(p *process, kept []scheduler.Held) {
-	k := keeping{p: p, kept: slices.Clone(kept), fresh: map[leases.Handle]bool{}}
+	t, a := r.calls(p), r.count(r.owner)
 	for _, h := range kept {
-		if a := r.count(r.owner); a.kept[h.Outcome.Handle] == (data{}) {
-			k.fresh[h.Outcome.Handle] = true
+		if _, told := a.kept[h.Outcome.Handle]; !told {
 			a.keep(p, h.Receipt, *h.Outcome)
+			d := a.kept[h.Outcome.Handle]
+			d.word = t
+			a.kept[h.Outcome.Handle] = d
 		}
 	}
-	t := r.calls(p)
+	k := keeping{p: p, kept: slices.Clone(kept)}
 	r.keeping[t] = k
 	r.owner.Kept(t, p.member.Session, k.kept)
 }
 
 // keeping is one word of what a process keeps.
 type keeping struct {
-	p     *process
-	kept  []scheduler.Held
-	fresh map[leases.Handle]bool // data that nobody had told the owner of
+	p    *process
+	kept []scheduler.Held
 }
 
 // answered takes what nobody needs from the process, unless somebody else has told the owner of it; the rest is the owner's to have freed.
 func (k keeping) answered(r *Runner, from *scheduler.Scheduler, e scheduler.Answer) {
 	unkept, _ := e.Value.(scheduler.Unkept)
+	a := r.count(from)
 	for _, h := range k.kept {
+		d := a.kept[h.Outcome.Handle]
 		if e.Err == nil && !slices.ContainsFunc(unkept, func(x leases.Receipt) bool { return runOf(x) == runOf(h.Receipt) }) {
-			delete(r.count(from).charged, runOf(h.Receipt))
+			delete(a.charged, runOf(h.Receipt))
+			if d.word == e.Ticket {
+				d.word = 0
+				a.kept[h.Outcome.Handle] = d
+			}
 			continue
 		}
 		if e.Err == nil {
 			k.p.kept = slices.DeleteFunc(k.p.kept, func(o scheduler.Held) bool { return runOf(o.Receipt) == runOf(h.Receipt) })
 		}
-		if k.fresh[h.Outcome.Handle] {
-			delete(r.count(from).kept, h.Outcome.Handle)
+		if d.word == e.Ticket {
+			delete(a.kept, h.Outcome.Handle)
 		}
 	}
 }
