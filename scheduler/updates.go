@@ -192,7 +192,7 @@ func (s *Scheduler) UpdateStatus(id HoldID) (UpdateReport, error) {
 }
 
 // Record announces the update's version: the entry goes to the trainers' logs, then the hold ends. digest may be nil.
-// Answer: UpdateReport. Errors: ErrStale (no such update, recorded before), ErrConflict (its frontier has not ended),
+// Answer: UpdateReport. Errors: ErrStale (no such update, recorded before), ErrConflict (its frontier has not ended, it is being undone),
 // ErrUpdateFailed (no engine confirmed; the hold stays).
 func (s *Scheduler) Record(t Ticket, id HoldID, digest []byte) {
 	if err := s.record(t, id, digest); err != nil {
@@ -211,6 +211,8 @@ func (s *Scheduler) record(t Ticket, id HoldID, digest []byte) error {
 		return err
 	case u.start == nil:
 		return fmt.Errorf("%w: version %d cannot be recorded: what ran when hold %d was taken has not ended, or an earlier hold stands", leases.ErrConflict, u.version, id)
+	case u.undoing:
+		return fmt.Errorf("%w: version %d is being undone: wait for the answer to that, then record hold %d", leases.ErrConflict, u.version, id)
 	case u.recording:
 		u.tickets = append(u.tickets, t)
 		return nil
@@ -279,9 +281,9 @@ func (s *Scheduler) Withdraw(session leases.Session) error {
 }
 
 // heirless records an update whose session ended after every engine had confirmed: nothing is left to be done for it but
-// that. It reports whether it did; else the update has failed.
+// that, unless it is being undone. It reports whether it did; else the update has failed.
 func (s *Scheduler) heirless(u *update) bool {
-	if u.start == nil || u.announced || u.recording || s.openErr() != nil {
+	if u.start == nil || u.announced || u.recording || u.undoing || s.openErr() != nil {
 		return false
 	}
 	report := s.report(u)
