@@ -148,7 +148,11 @@ func (a *account) keep(p *process, x leases.Receipt, o leases.Outcome) {
 	}
 }
 
-func (a *account) released(h leases.Handle) (data, bool) {
+// released is data that is let go. What wrote it is over, though only who keeps it may have said so yet.
+func (a *account) released(x leases.Receipt, h leases.Handle) (data, bool) {
+	if a.charged[runOf(x)].is(x) {
+		delete(a.charged, runOf(x))
+	}
 	d, ok := a.kept[h]
 	delete(a.kept, h)
 	return d, ok

@@ -100,7 +100,7 @@ func (r *Runner) carry(from *scheduler.Scheduler, e scheduler.Effect) string {
 				text += " (a receipt that was never granted)"
 			}
 		}
-		if d, ok := r.count(from).released(e.Handle); ok && r.frees {
+		if d, ok := r.count(from).released(e.Receipt, e.Handle); ok && r.frees {
 			from.BytesReleased(d.host, d.bytes)
 		}
 		for _, p := range r.procs {
