@@ -120,6 +120,9 @@ func (s *Scheduler) watchProgress() {
 			break
 		}
 	}
+	if lack := s.waitsFor(); lack != "" {
+		kv = append(kv, "waits_for", lack)
+	}
 	s.log(Warn, "no group has been completed", kv...)
 }
 

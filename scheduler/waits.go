@@ -38,6 +38,9 @@ func (s *Scheduler) waitsFor() string {
 		return lack + "no worker is attached"
 	case !s.ledger.Available():
 		return lack + "the source has no other group at present"
+	case s.paced():
+		announced, _, _, _ := s.ledger.Announced()
+		return lack + fmt.Sprintf("pace begins no other group before a version above %d is announced", announced)
 	}
 	if s.onlyOfferers() {
 		return lack + "every worker offers what it makes and takes no groups: let one serve, or offer again what came back"
@@ -97,8 +100,8 @@ func (s *Scheduler) sayWaits() {
 		return
 	}
 	s.saidWaits = lack
-	// A hold is somebody's own doing, a run that begins has no workers yet, and the end of a source is no surprise.
-	if lack != "" && len(s.holds) == 0 && s.ledger != nil && len(s.workers) > 0 && (s.ledger.Available() || !s.whole()) {
+	// Holds and pace are somebody's own doing, a run that begins has no workers yet, and the end of a source is no surprise.
+	if lack != "" && len(s.holds) == 0 && s.ledger != nil && len(s.workers) > 0 && (s.ledger.Available() && !s.paced() || !s.whole()) {
 		s.log(Warn, "a take waits and nothing runs for it", "lack", lack)
 	}
 }

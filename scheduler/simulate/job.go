@@ -297,8 +297,9 @@ func (j *job) idleButAhead() {
 	j.ahead, j.aheadAt = ahead, at
 }
 
-// backTo forgets the checkpoints of what was undone.
+// backTo forgets the checkpoints, and the version, of what was undone.
 func (j *job) backTo(rollout int64) {
+	j.announced = min(j.announced, rollout-1)
 	j.checkpoints = slices.DeleteFunc(j.checkpoints, func(c checkpoint) bool { return c.rollout > rollout })
 	j.ahead = 0
 }
