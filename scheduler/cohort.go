@@ -372,6 +372,7 @@ func (s *Scheduler) becomeKnown() {
 	for _, call := range early {
 		call.again()
 	}
+	s.releaseBereft()
 }
 
 func (s *Scheduler) newTimeline() {

@@ -63,7 +63,8 @@ type Scheduler struct {
 	pulls       pull
 	saidFull    bool        // that pushes wait for a saved state
 	early       []earlyCall // waiting calls that came before the base was known
-	creditSeq   uint64      // counts credits
+	bereft      []bereft
+	creditSeq   uint64 // counts credits
 
 	saidWaits    string // what the first waiting take lacked, as last logged
 	limits       Limits

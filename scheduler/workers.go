@@ -27,6 +27,7 @@ func (s *Scheduler) attachWorker(m *member, w *WorkerRole) []leases.Receipt {
 	s.relimit()
 	if s.ledger == nil {
 		m.inventory = slices.Clone(w.Inventory)
+		s.bereft = slices.DeleteFunc(s.bereft, func(b bereft) bool { return b.receipt.Worker == m.session })
 		return nil
 	}
 	inventory := s.presentInventory(m, w.Inventory)
@@ -240,7 +241,7 @@ func (s *Scheduler) runs(m *member) bool {
 func (s *Scheduler) loseWork(m *member) {
 	for _, h := range m.inventory {
 		if h.Outcome != nil {
-			s.release(h.Receipt, h.Outcome.Handle)
+			s.bereft = append(s.bereft, bereft{h.Receipt, h.Outcome, m.host.name})
 		}
 	}
 	m.inventory = nil
@@ -290,6 +291,27 @@ func (s *Scheduler) loseWork(m *member) {
 			}
 		}
 	}
+}
+
+// bereft is what a worker had finished that was lost before the base was known: who keeps it may bring it.
+type bereft struct {
+	receipt leases.Receipt
+	outcome *leases.Outcome
+	host    string
+}
+
+// releaseBereft lets go of what nobody has brought.
+func (s *Scheduler) releaseBereft() {
+	for _, b := range s.bereft {
+		if _, err := s.ledger.Lookup(s.present(b.receipt)); err == nil {
+			continue
+		}
+		if h := s.hosts[b.host]; h != nil {
+			h.wroteFor(b.outcome)
+		}
+		s.release(b.receipt, b.outcome.Handle)
+	}
+	s.bereft = nil
 }
 
 // abandon returns a group whose data is lost, or that a close gives up, to the source; an unowned run loses it.
