@@ -203,16 +203,23 @@ func (s *Scheduler) grantCredit(h *host, c *credit) {
 		h.promised += max(0, c.bytes[i]-e.counted())
 		e.promised = max(e.promised, c.bytes[i])
 		total += c.bytes[i]
-		if e.clock == &s.deadlines {
-			s.restart(e)
-		}
 	}
+	s.restartAll(c)
 	s.answer(c.ticket, Credited{total}, nil)
 }
 
 // waitsToWrite reports whether an execution has ended and waits for its host to have room.
 func (e *running) waitsToWrite() bool {
 	return slices.ContainsFunc(e.m.host.credits, func(c *credit) bool { return c.has(e) })
+}
+
+// restartAll begins the deadlines of executions anew that others kept waiting.
+func (s *Scheduler) restartAll(c *credit) {
+	for _, e := range c.parts {
+		if e.clock == &s.deadlines {
+			s.restart(e)
+		}
+	}
 }
 
 // endCredit refuses what an execution waits for: it is over, or its group has gone elsewhere.
@@ -225,6 +232,7 @@ func (s *Scheduler) endCredit(e *running) {
 			continue
 		}
 		h.credits = slices.Delete(h.credits, i, i+1)
+		s.restartAll(c)
 		s.answer(c.ticket, nil, fmt.Errorf("%w: %s is not running any more", leases.ErrStale, e.receipt))
 	}
 }

@@ -12,20 +12,28 @@ const present time.Duration = -1
 
 // request is an execution whose worker asked for leave to write that many bytes.
 type request struct {
-	run   run
-	bytes int64
+	run    run
+	bytes  int64
+	waited bool
 }
 
 // asks says that a call waits for leave to write.
 func (a *account) asks(t scheduler.Ticket, x leases.Receipt, bytes int64) {
-	a.credits[t] = append(a.credits[t], request{runOf(x), bytes})
+	a.credits[t] = append(a.credits[t], request{run: runOf(x), bytes: bytes})
 	if c, ok := a.charged[runOf(x)]; ok {
 		c.waiting++
 		a.charged[runOf(x)] = c
 	}
 }
 
-// credited is the answer to that: the time of what waited begins anew, also when its group has gone elsewhere meanwhile.
+// waits says that the call was not answered at once.
+func (a *account) waits(t scheduler.Ticket) {
+	for i := range a.credits[t] {
+		a.credits[t][i].waited = true
+	}
+}
+
+// credited is the answer to that: the time of what waited begins anew, also when it waited in vain.
 func (a *account) credited(e scheduler.Answer) {
 	for _, q := range a.credits[e.Ticket] {
 		c, ok := a.charged[q.run]
@@ -36,7 +44,7 @@ func (a *account) credited(e scheduler.Answer) {
 		if e.Err == nil {
 			c.may = max(c.may, q.bytes)
 		}
-		if c.overdue == 0 {
+		if c.overdue == 0 && (q.waited || e.Err == nil) {
 			c.since = a.r.now
 		}
 		a.charged[q.run] = c

@@ -175,6 +175,7 @@ func (r *Runner) cmdCredit(a *args) {
 	}
 	r.owner.Credit(t, receipts, bytes)
 	r.waits(t)
+	r.count(r.owner).waits(t)
 }
 
 func (r *Runner) cmdFreed(a *args) {
