@@ -78,7 +78,8 @@ func (r *Runner) checkLease(from *scheduler.Scheduler, lease scheduler.Lease) {
 	}
 }
 
-// checkCommit holds that a commit which is said to have failed does not count.
+// checkCommit holds that a commit which is said to have failed does not count, and that none fails for want of admissions which are
+// there.
 func (r *Runner) checkCommit(from *scheduler.Scheduler, e scheduler.Answer) {
 	admission, ok := r.commits[e.Ticket]
 	if !ok || e.Err == nil {
@@ -87,6 +88,23 @@ func (r *Runner) checkCommit(from *scheduler.Scheduler, e scheduler.Answer) {
 	if status, err := from.LeaseStatus(admission); err == nil && status.State == scheduler.LeaseCommitted {
 		r.broken("the commit of %s failed (%v), and it is committed", r.admission(admission), e.Err)
 	}
+	if errors.Is(e.Err, leases.ErrNotAdmitted) && r.admittedByAll(from, admission) {
+		r.broken("every rank has admitted %s as it is published, and its commit says: %v", r.admission(admission), e.Err)
+	}
+}
+
+// admittedByAll says that every rank that is required has admitted what was published last, in the session in which it is attached.
+func (r *Runner) admittedByAll(from *scheduler.Scheduler, admission uint64) bool {
+	pub := r.pubs[admission]
+	for _, role := range pub.Request.Roles {
+		for i := range role.WorldSize {
+			word, said := r.admissionsOf[admission][leases.Rank{Role: role.Role, Rank: i}]
+			if p := r.bySession(word.Session); !said || word.Digest != pub.Digest || p == nil || p.gone || p.on != from || p.member.Session != word.Session {
+				return false
+			}
+		}
+	}
+	return len(pub.Request.Roles) > 0
 }
 
 // checkAnswered holds that a life of the owner that ends leaves no call without an answer.

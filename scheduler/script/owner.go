@@ -88,7 +88,7 @@ func (r *Runner) cmdOwner(a *args) {
 	}
 	r.former = nil
 	r.executions, r.places, r.byID, r.admissions, r.holds = nil, map[run]int{}, map[uint64]int{}, nil, nil
-	r.admitted = map[uint64][]*process{}
+	r.admitted, r.admissionsOf = map[uint64][]*process{}, map[uint64]map[leases.Rank]leases.AdmitRequest{}
 	r.given, r.pubs = map[uint64]scheduler.Lease{}, map[uint64]scheduler.Publication{}
 	r.accounts, r.grants, r.oldest = map[*scheduler.Scheduler]*account{}, map[granted]leases.Receipt{}, map[run]int64{}
 	r.start()

@@ -49,15 +49,17 @@ type Runner struct {
 	pubs     map[uint64]scheduler.Publication // by admission, as last published
 	// admitted are the processes that admitted, by admission: those that step when the commit is answered.
 	admitted map[uint64][]*process
-	states   map[string]checkpoint
-	pushes   map[leases.PushID]string         // the ids that scripts give them
-	supplies map[*scheduler.Scheduler]*supply // data sources, beside each life of the owner
-	supplied int64                            // groups of a data source
-	givings  uint64
-	frees    bool // hosts have the memory of data back as soon as it is let go
-	quiet    bool // effects are carried out and not shown
-	infos    bool // logs of level Info are shown
-	out      strings.Builder
+	// admissionsOf are the words by which ranks admitted, by admission: the last of each.
+	admissionsOf map[uint64]map[leases.Rank]leases.AdmitRequest
+	states       map[string]checkpoint
+	pushes       map[leases.PushID]string         // the ids that scripts give them
+	supplies     map[*scheduler.Scheduler]*supply // data sources, beside each life of the owner
+	supplied     int64                            // groups of a data source
+	givings      uint64
+	frees        bool // hosts have the memory of data back as soon as it is let go
+	quiet        bool // effects are carried out and not shown
+	infos        bool // logs of level Info are shown
+	out          strings.Builder
 }
 
 // New returns a Runner with nothing in it.
@@ -67,7 +69,7 @@ func New() *Runner {
 		asked: map[scheduler.Ticket]*scheduler.Scheduler{}, commits: map[scheduler.Ticket]uint64{},
 		bySessions: map[leases.Session]*process{}, accounts: map[*scheduler.Scheduler]*account{}, grants: map[granted]leases.Receipt{}, oldest: map[run]int64{},
 		given: map[uint64]scheduler.Lease{}, pubs: map[uint64]scheduler.Publication{}, states: map[string]checkpoint{},
-		admitted: map[uint64][]*process{}, callers: map[scheduler.Ticket]caller{}, holders: map[uint64]*process{}, pushes: map[leases.PushID]string{}, supplies: map[*scheduler.Scheduler]*supply{}, released: map[letGo]bool{}, backs: map[scheduler.Ticket]bool{}, keeping: map[scheduler.Ticket]keeping{},
+		admitted: map[uint64][]*process{}, admissionsOf: map[uint64]map[leases.Rank]leases.AdmitRequest{}, callers: map[scheduler.Ticket]caller{}, holders: map[uint64]*process{}, pushes: map[leases.PushID]string{}, supplies: map[*scheduler.Scheduler]*supply{}, released: map[letGo]bool{}, backs: map[scheduler.Ticket]bool{}, keeping: map[scheduler.Ticket]keeping{},
 	}
 }
 

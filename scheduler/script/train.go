@@ -109,6 +109,10 @@ func (r *Runner) admit(p *process, req scheduler.AdmitRequest) error {
 	err := r.owner.Admit(req)
 	if err == nil {
 		r.admits(p, req.Admission)
+		if r.admissionsOf[req.Admission] == nil {
+			r.admissionsOf[req.Admission] = map[leases.Rank]leases.AdmitRequest{}
+		}
+		r.admissionsOf[req.Admission][leases.Rank{Role: req.Role, Rank: req.Rank}] = req
 	}
 	return err
 }
