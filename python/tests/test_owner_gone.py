@@ -30,7 +30,7 @@ class Knows:
 def serve(pipe):
     """An owner's process: has a run until it is killed."""
     run = outrider.own("gone", source=outrider.table(rows()), group_size=2, batch_groups=2)
-    pipe.send((run.id, run._token, run._locator.hint))
+    pipe.send((run._key, run._locator.hint))
     pipe.recv()
 
 
@@ -40,8 +40,8 @@ def test_a_close_fails_as_soon_as_the_directory_knows_that_the_owner_is_gone_for
     owner = SPAWN.Process(target=serve, args=(there,))
     owner.start()
     there.close()
-    run_id, token, hint = pipe.recv()
-    run = Run("gone", run_id, token, Knows(hint))
+    key, hint = pipe.recv()
+    run = Run(key, Knows(hint))
     assert run.next_rollout == 0
     owner.kill()
     owner.join()
