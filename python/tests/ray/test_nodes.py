@@ -96,7 +96,7 @@ def test_L_06_nothing_is_left_on_any_host_after_ray_stop(three):
     made, mark = three
     driver = job(made)
     there = [held(made, host, mark) for host in (1, 2, 3)]
-    assert [len(sidecars.pids) for sidecars, _ in there] == [3, 1, 1]  # driver, owner, trainer; an engine each
+    assert [len(sidecars.pids) for sidecars, _ in there] == [2, 1, 1]  # owner and trainer; an engine each
     for host in (3, 2, 1):
         made.stop_ray(host)
     for sidecars, workers in there:
