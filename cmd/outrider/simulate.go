@@ -4,10 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -48,7 +51,7 @@ func simulateCommand() *cobra.Command {
 	return cmd
 }
 
-// run plays the seeds on every core, and goes on after one that fails.
+// run plays the seeds on every core, and goes on after one that fails. Last it says how often each fault was drawn.
 func (s simulation) run(out io.Writer) error {
 	work, results := make(chan uint64), make(chan simulate.Result)
 	var players sync.WaitGroup
@@ -69,10 +72,14 @@ func (s simulation) run(out io.Writer) error {
 		players.Wait()
 		close(results)
 	}()
-	lines, failed := 0, 0
+	lines, failed, faults := 0, 0, map[string]int{}
+	began := time.Now()
 	var wrong error
 	for r := range results {
 		lines += r.Lines
+		for name, n := range r.Faults {
+			faults[name] += n
+		}
 		if r.Failure == "" {
 			continue
 		}
@@ -83,7 +90,13 @@ func (s simulation) run(out io.Writer) error {
 		}
 		_, _ = fmt.Fprintf(out, "seed %d: %s\n  %d of %d events, in %s\n", r.Seed, r.Failure, r.Kept, r.Drawn, path)
 	}
-	_, _ = fmt.Fprintf(out, "%d seeds from %d, %d commands, %d failed\n", s.seeds, s.first, lines, failed)
+	all := 0
+	for _, name := range slices.Sorted(maps.Keys(faults)) {
+		all += faults[name]
+		_, _ = fmt.Fprintf(out, "%9d %s\n", faults[name], name)
+	}
+	_, _ = fmt.Fprintf(out, "%d seeds from %d, %.0f a minute, %d events, %d of them faults, %d commands, %d failed\n",
+		s.seeds, s.first, float64(s.seeds)/time.Since(began).Minutes(), s.seeds*s.events, all, lines, failed)
 	if failed > 0 {
 		wrong = errors.Join(wrong, fmt.Errorf("outrider: simulate: %d of %d seeds break a promise", failed, s.seeds))
 	}

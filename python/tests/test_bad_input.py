@@ -58,7 +58,7 @@ BAD = {
         rows(group=pa.array([99, 99]), slot=pa.array([0, 1], pa.int32())),
         "carries the identity of group 99 instead of",
     ),
-    "too few samples": (samples()[:1], "group 0: got 1 entries, group_size is 2"),
+    "too few samples": (samples()[:1], "got 1 entries, group_size is 2"),
     "a column twice": (
         pa.RecordBatch.from_arrays([*rows().columns, rows().column(0)], names=[*rows().schema.names, "tokens"]),
         "tokens",

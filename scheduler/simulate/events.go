@@ -65,6 +65,11 @@ func draw(r *random, calm int) int {
 	return weighted(r, life)
 }
 
+// fault names an event that is one.
+func fault(event int) (string, bool) {
+	return events[event].name, event >= len(life)
+}
+
 func weighted(r *random, of []event) int {
 	total := 0
 	for _, e := range of {

@@ -16,6 +16,8 @@ type Result struct {
 	Script string
 	// Kept and Drawn are how many of the drawn events the script needs.
 	Kept, Drawn int
+	// Faults counts the faults among the drawn events, by name.
+	Faults map[string]int
 }
 
 // Settings says what a seed runs with.
@@ -34,12 +36,15 @@ type occurrence struct {
 func Run(seed uint64, events int) Result {
 	r := random(seed)
 	s := drawSettings(&r)
-	drawn := make([]occurrence, events)
+	drawn, faulty := make([]occurrence, events), map[string]int{}
 	for i := range drawn {
 		drawn[i] = occurrence{draw(&r, s.calm), r.next()}
+		if name, ok := fault(drawn[i].event); ok {
+			faulty[name]++
+		}
 	}
 	w := play(s, drawn, false)
-	out := Result{Seed: seed, Lines: len(w.commands), Failure: w.failure, Drawn: len(drawn)}
+	out := Result{Seed: seed, Lines: len(w.commands), Failure: w.failure, Drawn: len(drawn), Faults: faulty}
 	if w.failure == "" {
 		return out
 	}
