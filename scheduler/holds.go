@@ -63,9 +63,9 @@ func (s *Scheduler) findHold(id HoldID) (*hold, error) {
 	return nil, fmt.Errorf("%w: hold %d is not held (released, recorded, or of a former life of the owner); take a new one", leases.ErrStale, id)
 }
 
-// reached reports whether what a hold is for may begin: what ran when it was taken has ended, if that is waited for, and no
+// mayBegin reports whether what a hold is for may begin: what ran when it was taken has ended, if that is waited for, and no
 // earlier hold excludes it.
-func (s *Scheduler) reached(h *hold, drain bool) bool {
+func (s *Scheduler) mayBegin(h *hold, drain bool) bool {
 	return s.before(h) == nil && (!drain || s.over(h))
 }
 
@@ -130,7 +130,7 @@ func (s *Scheduler) checkFrontiers() {
 		if o := s.before(h); o != nil && s.update.hold == o && s.update.failed {
 			h.fail(s, s.update.failure())
 		}
-		if len(h.waiters) > 0 && s.reached(h, true) {
+		if len(h.waiters) > 0 && s.mayBegin(h, true) {
 			s.answerAll(h.waiters, h.id, nil)
 			h.waiters = nil
 		}

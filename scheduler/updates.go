@@ -95,7 +95,7 @@ func (s *Scheduler) begins(t Ticket, session leases.Session, version int64, mode
 // before any weights are sent.
 func (s *Scheduler) startUpdate() {
 	u := s.update
-	if u.start != nil || !s.reached(u.hold, u.mode == Drain) {
+	if u.start != nil || !s.mayBegin(u.hold, u.mode == Drain) {
 		return
 	}
 	_, contains, _, digest := s.ledger.Announced()
