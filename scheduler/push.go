@@ -29,7 +29,7 @@ type Pushed struct {
 }
 
 // Push gives prompts to a stream, in order. What was pushed before with equal content counts once, however often it is
-// said. With wait the call waits until there is room for all that is new, else it is refused. Answer: Pushed.
+// said. With wait the call waits until there is room for all that is new, or a take needs it; else it is refused. Answer: Pushed.
 // Errors: ErrConflict (other content), ErrRefused (no stream, one that has ended, more than there can ever be room for).
 func (s *Scheduler) Push(t Ticket, session leases.Session, pushes []leases.Push, wait bool) {
 	if s.later(t, func() { s.Push(t, session, pushes, wait) }) {
@@ -94,7 +94,7 @@ func (s *Scheduler) servePushes() bool {
 	for len(s.pushes) > 0 {
 		p := s.pushes[0]
 		fresh, err := s.ledger.CheckPush(p.pushes)
-		if err == nil && fresh > 0 && s.ledger.Unsettled()+int64(fresh) > s.cfg.Waiting {
+		if err == nil && fresh > 0 && s.ledger.Unsettled()+int64(fresh) > s.cfg.Waiting && !s.lacksPushes() {
 			break
 		}
 		if err == nil && !s.ledger.RoomFor(p.pushes) {
@@ -110,6 +110,12 @@ func (s *Scheduler) servePushes() bool {
 		s.takePush(p)
 	}
 	return took
+}
+
+// lacksPushes reports whether a take waits and nothing that was pushed can be added to what is there for it: a push that waits for
+// room would wait for itself.
+func (s *Scheduler) lacksPushes() bool {
+	return len(s.takes) > 0 && s.incomplete(s.takes[0].want) && s.exhausted()
 }
 
 // takePush writes a push, or the end, into the trainers' logs. It is answered at once: until a log has it, the producer

@@ -188,8 +188,11 @@ func (s *Scheduler) serveTakes() bool {
 }
 
 // dry reports whether nothing more can enter the buffer but what open leases may give back.
-func (s *Scheduler) dry() bool {
-	return !s.ledger.Flows() && !s.ledger.Available() && s.ledger.Count(leases.Reserved)+s.ledger.Count(leases.Executing)+s.ledger.Count(leases.Terminal)+s.ledger.Count(leases.Returning)+s.ledger.Resting() == 0
+func (s *Scheduler) dry() bool { return !s.ledger.Flows() && s.exhausted() }
+
+// exhausted is dry of a source that may still be given more.
+func (s *Scheduler) exhausted() bool {
+	return !s.ledger.Available() && s.ledger.Count(leases.Reserved)+s.ledger.Count(leases.Executing)+s.ledger.Count(leases.Terminal)+s.ledger.Count(leases.Returning)+s.ledger.Resting() == 0
 }
 
 // starved reports whether no group can enter the buffer until a lease is settled.
