@@ -9,6 +9,9 @@ func (l *Ledger) Announced() (version, contains int64, timeline Timeline, digest
 	return a.version, a.contains, a.timeline, a.digest
 }
 
+// Version is the announced weight version.
+func (l *Ledger) Version() int64 { return l.announced.version }
+
 // StartVersion writes the entry of a weight version that contains everything committed up to a rollout.
 func (l *Ledger) StartVersion(version, contains int64, digest []byte) Entry {
 	mark := versionMark{version: version, contains: contains, timeline: l.timeline, digest: append([]byte(nil), digest...)}

@@ -13,7 +13,7 @@ import (
 func (s *Scheduler) carries(rollout int64) map[int64]bool {
 	version, in, err := s.ledger.VersionAt(rollout)
 	s.must(err)
-	announced, _, _, _ := s.ledger.Announced()
+	announced := s.ledger.Version()
 	sending := s.update != nil && !s.update.announced
 	out := map[int64]bool{}
 	for _, g := range s.ledger.Groups() {

@@ -44,7 +44,7 @@ func (s *Scheduler) incomplete(want leases.Tally) bool {
 		return false
 	}
 	n := int(want.Groups)
-	announced, _, _, _ := s.ledger.Announced()
+	announced := s.ledger.Version()
 	bound := s.cfg.Policy.MaxStaleness
 	for ahead := max(0, bound-announced); ahead <= bound; ahead++ {
 		unfinished, _ := s.ledger.Due(announced - bound + ahead)
@@ -58,7 +58,7 @@ func (s *Scheduler) incomplete(want leases.Tally) bool {
 // due takes the groups out of the buffer that a batch of n must have, so that what it leaves can be trained within the bound: oldest first.
 func (s *Scheduler) due(n int) []*leases.Group {
 	var out []*leases.Group
-	announced, _, _, _ := s.ledger.Announced()
+	announced := s.ledger.Version()
 	bound := s.cfg.Policy.MaxStaleness
 	for ahead := max(0, bound-announced); ahead <= bound; ahead++ { // No group is of a version below 0.
 		version := announced - bound + ahead

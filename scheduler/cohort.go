@@ -376,7 +376,7 @@ func (s *Scheduler) becomeKnown() {
 }
 
 func (s *Scheduler) newTimeline() {
-	version, _, _, _ := s.ledger.Announced()
+	version := s.ledger.Version()
 	s.emit(NewTimeline{Timeline: s.ledger.Timeline(), Version: version, LastRollout: s.ledger.LastRollout()})
 }
 

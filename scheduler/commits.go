@@ -118,7 +118,7 @@ func (s *Scheduler) commit(t Ticket, admission uint64, alone bool) error {
 func (s *Scheduler) finishCommit(r *replication) {
 	lease := r.lease
 	admitted, rollout := lease.Admitted(), lease.Rollout
-	announced, _, _, _ := s.ledger.Announced()
+	announced := s.ledger.Version()
 	for _, g := range lease.Groups {
 		s.consumed(g, announced)
 		s.releaseGroup(g)

@@ -57,7 +57,7 @@ func (s *Scheduler) evicted(e Eviction) {
 
 // stale reports whether a group is beyond the staleness bound at the announced version.
 func (s *Scheduler) stale(g *leases.Group) bool {
-	announced, _, _, _ := s.ledger.Announced()
+	announced := s.ledger.Version()
 	return s.staleAt(g, announced)
 }
 

@@ -224,7 +224,7 @@ func (s *Scheduler) welcome() Welcome {
 	w := Welcome{Term: s.term, GroupSize: s.cfg.GroupSize, BatchGroups: s.cfg.BatchGroups, Unowned: s.cfg.Unowned, HeldWarning: s.cfg.Times.HeldWarning, Recovering: s.ledger == nil}
 	if s.ledger != nil {
 		w.Timeline, w.NextRollout = s.ledger.Timeline(), s.ledger.LastRollout()+1
-		w.Announced, _, _, _ = s.ledger.Announced()
+		w.Announced = s.ledger.Version()
 	}
 	return w
 }

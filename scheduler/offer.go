@@ -35,7 +35,7 @@ func (s *Scheduler) Offer(t Ticket, session leases.Session, push leases.Push, wa
 	}
 	m := s.members[session]
 	m.asked, m.offers = true, true
-	announced, _, _, _ := s.ledger.Announced()
+	announced := s.ledger.Version()
 	s.pushes = append(s.pushes, &pushing{ticket: t, session: session, pushes: []leases.Push{push}, offer: true, version: announced})
 	s.pump()
 }

@@ -102,7 +102,7 @@ func (f *fleet) step() {
 		f.tick()
 	}
 	lease := *f.lease
-	announced, _, _, _ := f.s.ledger.Announced()
+	announced := f.s.ledger.Version()
 	shard := []RowRange{}
 	for _, g := range lease.Groups {
 		require.False(f.t, f.trained[g.Receipt.Group])

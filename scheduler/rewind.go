@@ -61,7 +61,7 @@ func (s *Scheduler) rewind(r int64, tickets []Ticket, then func(RewindReport)) e
 	s.rests = rests{}
 	clear(s.lastChance)
 	s.stats.Rewinds++
-	version, _, _, _ := s.ledger.Announced()
+	version := s.ledger.Version()
 	for _, m := range s.cohort.members() {
 		m.unsaid = m.unsaid || m.stateAt > r
 		m.stateAt = min(m.stateAt, r)

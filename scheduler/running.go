@@ -271,7 +271,7 @@ func (s *Scheduler) terminal(r leases.Receipt, o leases.Outcome) error {
 
 // rules are what a report is held against: while weights are sent, data may name their version.
 func (s *Scheduler) rules(e *running, r leases.Receipt) leases.Rules {
-	announced, _, _, _ := s.ledger.Announced()
+	announced := s.ledger.Version()
 	out := leases.Rules{MaxAttempts: s.cfg.Policy.MaxAttempts, Newest: announced, Sent: s.sent}
 	if s.update != nil {
 		out.Newest = max(announced, s.update.version)
@@ -287,7 +287,7 @@ func (s *Scheduler) rules(e *running, r leases.Receipt) leases.Rules {
 
 // voidUnannounced returns finished groups to the source whose weights were sent and will not be announced.
 func (s *Scheduler) voidUnannounced() {
-	announced, _, _, _ := s.ledger.Announced()
+	announced := s.ledger.Version()
 	for _, id := range slices.Sorted(maps.Keys(s.stages.of)) {
 		if g := s.stages.of[id].group; s.unfinished(g) != nil {
 			s.voidIfNewer(g, announced)

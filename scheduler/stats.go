@@ -80,7 +80,7 @@ func (s *Scheduler) Step() Step {
 		return out
 	}
 	if g := s.buffer.stalest(); g != nil {
-		announced, _, _, _ := s.ledger.Announced()
+		announced := s.ledger.Version()
 		oldest, _, _ := g.Versions()
 		out.Buffered = int64(s.buffer.n)
 		out.BufferedSum, out.BufferedMax = announced*out.Buffered-s.buffer.versions, announced-oldest
@@ -112,7 +112,7 @@ func (s *Scheduler) Stats() Stats {
 		return out
 	}
 	out.Timeline, out.NextRollout, out.Books = s.ledger.Timeline(), s.ledger.LastRollout()+1, s.ledger.Books()
-	out.Announced, _, _, _ = s.ledger.Announced()
+	out.Announced = s.ledger.Version()
 	out.Cursor, out.Replay = s.ledger.Cursor(), s.ledger.Replay()
 	out.Resting = s.ledger.Resting()
 	out.Reserved, out.Executing = s.ledger.Count(leases.Reserved), s.ledger.Count(leases.Executing)

@@ -14,7 +14,7 @@ type final struct {
 
 // takeFinal settles a batch as trained the moment it is taken.
 func (s *Scheduler) takeFinal(t *take, groups []*leases.Group, short bool) Lease {
-	announced, _, _, _ := s.ledger.Announced()
+	announced := s.ledger.Version()
 	out := Lease{Rollout: t.rollout, Timeline: s.ledger.Timeline(), Short: short, Announced: announced, Final: true}
 	for _, g := range groups {
 		out.Groups = append(out.Groups, s.leased(g))

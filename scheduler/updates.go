@@ -56,7 +56,7 @@ func (s *Scheduler) begins(t Ticket, session leases.Session, version int64, mode
 		s.answer(t, nil, err)
 		return
 	}
-	announced, _, _, _ := s.ledger.Announced()
+	announced := s.ledger.Version()
 	if again {
 		version = announced
 	}

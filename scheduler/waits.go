@@ -39,7 +39,7 @@ func (s *Scheduler) waitsFor() string {
 	case !s.ledger.Available():
 		return lack + "the source has no other group at present"
 	case s.paced():
-		announced, _, _, _ := s.ledger.Announced()
+		announced := s.ledger.Version()
 		return lack + fmt.Sprintf("pace begins no other group before a version above %d is announced", announced)
 	}
 	if s.onlyOfferers() {
@@ -58,7 +58,7 @@ func (s *Scheduler) waitsFor() string {
 		return lack + why
 	}
 	if current == 0 && engines > 0 {
-		announced, _, _, _ := s.ledger.Announced()
+		announced := s.ledger.Version()
 		return lack + fmt.Sprintf("none of %d engines has confirmed version %d: send it to them (rebroadcast), or announce a higher one", engines, announced)
 	}
 	return ""

@@ -125,19 +125,24 @@ func (m *member) deliver(frame *wire.Frame, publication *wire.Publication, shard
 	}}}, nil, fds...)
 }
 
+func bySession(endpoints []*wire.Endpoint) map[uint64]*wire.Endpoint {
+	by := make(map[uint64]*wire.Endpoint, len(endpoints))
+	for _, endpoint := range endpoints {
+		by[endpoint.GetSession()] = endpoint
+	}
+	return by
+}
+
 // fetchShard gets each segment of a shard once and checks it. The descriptors, in the order of the ids, are the caller's.
 func (p *Process) fetchShard(access bridge.Access, publication *wire.Publication, shard *wire.Shard) ([]*wire.SegmentId, []int, error) {
-	endpoints := map[uint64]*wire.Endpoint{}
-	for _, endpoint := range publication.GetEndpoints() {
-		endpoints[endpoint.GetSession()] = endpoint
-	}
+	endpoints := bySession(publication.GetEndpoints())
 	// What has the same holder and keeper is fetched together.
 	type place struct{ holder, keeper uint64 }
 	wanted := map[place][]*wire.SegmentId{}
 	seen := map[segmentKey]bool{}
 	var all []place
 	need := func(locator *wire.Locator) {
-		if key := keyOf(locator); !seen[key] {
+		if key := keyOf(locator.GetSegment()); !seen[key] {
 			seen[key] = true
 			at := place{key.holder, locator.GetKeeper()}
 			if wanted[at] == nil {

@@ -51,7 +51,7 @@ func (p *Process) openKept(keep *wire.Keep, fds []int) (segments map[segmentKey]
 	for _, id := range keep.GetSegments() {
 		fd := fds[0]
 		fds = fds[1:]
-		key := segmentKey{id.GetHolder(), id.GetNumber()}
+		key := keyOf(id)
 		if segments[key] != nil {
 			unix.Close(fd)
 			return nil, bridge.NewError(bridge.Refused, fmt.Sprintf("outrider: segment %d of session %016x came twice to be kept; send it once", key.number, key.holder))
@@ -64,7 +64,7 @@ func (p *Process) openKept(keep *wire.Keep, fds []int) (segments map[segmentKey]
 	}
 	for _, held := range keep.GetHeld() {
 		at := held.GetOutcome().GetLocator()
-		if segment := segments[keyOf(at)]; segment == nil || held.GetOutcome().GetKind() != "success" || at.GetFirstRow() < 0 || at.GetRows() < 1 || at.GetFirstRow() > segment.Rows()-at.GetRows() {
+		if segment := segments[keyOf(at.GetSegment())]; segment == nil || held.GetOutcome().GetKind() != "success" || at.GetFirstRow() < 0 || at.GetRows() < 1 || at.GetFirstRow() > segment.Rows()-at.GetRows() {
 			return nil, bridge.NewError(bridge.Refused, fmt.Sprintf("outrider: group %d cannot be kept: it names rows that did not come with it", held.GetReceipt().GetGroup()))
 		}
 	}
@@ -96,7 +96,7 @@ func (p *Process) keep(keep *wire.Keep, segments map[segmentKey]*arrowio.Segment
 		key := executionOf(held.GetReceipt())
 		if m.keeps[key] == nil {
 			m.keeps[key] = &kept{held: held}
-			uses[keyOf(held.GetOutcome().GetLocator())]++
+			uses[keyOf(held.GetOutcome().GetLocator().GetSegment())]++
 		}
 		word = append(word, key)
 	}

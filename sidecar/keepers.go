@@ -68,7 +68,7 @@ func (o *owner) reachable(a *attached, address string) {
 func (o *owner) forget(handle leases.Handle, data *groupData) {
 	delete(o.data, handle)
 	delete(o.executions, data.execution)
-	key := keyOf(data.locator)
+	key := keyOf(data.locator.GetSegment())
 	if o.bySegment[key] = slices.DeleteFunc(o.bySegment[key], func(h leases.Handle) bool { return h == handle }); len(o.bySegment[key]) == 0 {
 		delete(o.bySegment, key)
 	}

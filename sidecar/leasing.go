@@ -130,7 +130,7 @@ func (o *owner) publish(publish *wire.Publish) (*wire.Frame, error) {
 
 // find gives the data that a locator lies in, and the locator's first row within it.
 func (o *owner) find(locator *wire.Locator) (leases.Handle, int64, bool) {
-	for _, handle := range o.bySegment[keyOf(locator)] {
+	for _, handle := range o.bySegment[keyOf(locator.GetSegment())] {
 		have := o.data[handle].locator
 		if first := locator.GetFirstRow() - have.GetFirstRow(); first >= 0 && locator.GetRows() > 0 && first+locator.GetRows() <= have.GetRows() {
 			return handle, first, true

@@ -322,7 +322,7 @@ func (o *owner) outcomeOf(host string, outcome *wire.Outcome) leases.Outcome {
 		o.lastHandle++
 		handle = o.lastHandle
 		o.executions[execution] = handle
-		o.bySegment[keyOf(outcome.GetLocator())] = append(o.bySegment[keyOf(outcome.GetLocator())], handle)
+		o.bySegment[keyOf(outcome.GetLocator().GetSegment())] = append(o.bySegment[keyOf(outcome.GetLocator().GetSegment())], handle)
 		o.data[handle] = &groupData{execution: execution, locator: outcome.GetLocator(), summary: outcome.GetSummary(), host: host}
 	}
 	out := toOutcome(outcome, handle)
@@ -348,6 +348,6 @@ func (o *owner) detach(a *attached, reason string) {
 	}
 }
 
-func keyOf(locator *wire.Locator) segmentKey {
-	return segmentKey{locator.GetSegment().GetHolder(), locator.GetSegment().GetNumber()}
+func keyOf(id *wire.SegmentId) segmentKey {
+	return segmentKey{id.GetHolder(), id.GetNumber()}
 }

@@ -117,7 +117,7 @@ func (s *segments) share(token string, ids []*wire.SegmentId) ([]int, error) {
 	}
 	var fds []int
 	for _, id := range ids {
-		h := s.held[segmentKey{id.GetHolder(), id.GetNumber()}]
+		h := s.held[keyOf(id)]
 		if h == nil {
 			bridge.CloseDescriptors(fds)
 			return nil, bridge.NewError(bridge.Revoked, fmt.Sprintf(

@@ -132,7 +132,7 @@ func (s *share) get(from *wire.Endpoint, ids []*wire.SegmentId, rollout int64) (
 	}
 	var missing []*wire.SegmentId
 	for _, id := range ids {
-		if s.landed[segmentKey{id.GetHolder(), id.GetNumber()}] == nil {
+		if s.landed[keyOf(id)] == nil {
 			missing = append(missing, id)
 		}
 	}
@@ -142,7 +142,7 @@ func (s *share) get(from *wire.Endpoint, ids []*wire.SegmentId, rollout int64) (
 			return nil, err
 		}
 		for i, id := range missing {
-			key := segmentKey{id.GetHolder(), id.GetNumber()}
+			key := keyOf(id)
 			if s.landed[key] != nil { // named twice in one question
 				unix.Close(fds[i])
 				continue
@@ -152,7 +152,7 @@ func (s *share) get(from *wire.Endpoint, ids []*wire.SegmentId, rollout int64) (
 	}
 	var all []int
 	for _, id := range ids {
-		l := s.landed[segmentKey{id.GetHolder(), id.GetNumber()}]
+		l := s.landed[keyOf(id)]
 		l.rollout = max(l.rollout, rollout)
 		fd, err := duplicate(l.fd)
 		if err != nil {

@@ -72,10 +72,7 @@ func (m *member) stageGiven(grant *wire.StageGrant, rows *given, err error) {
 // give fetches the segments of a group and joins them. On this host they are the holders' own; from another host come the group's
 // rows alone, as segments of this session that have no number yet.
 func (p *Process) give(access bridge.Access, grant *wire.StageGrant) (_ *given, err error) {
-	endpoints := map[uint64]*wire.Endpoint{}
-	for _, endpoint := range grant.GetEndpoints() {
-		endpoints[endpoint.GetSession()] = endpoint
-	}
+	endpoints := bySession(grant.GetEndpoints())
 	out := &given{at: proto.CloneOf(grant.GetLocator()), all: &arrowio.Columns{}}
 	defer func() {
 		if err != nil {

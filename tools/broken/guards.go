@@ -212,7 +212,7 @@ var guards = []guard{
 	{"log: the shim's copy of one ends when there is another", "sidecar/rank.go", "\tif r.copied {\n\t\tr.copied, r.log = false, nil\n\t}\n", ""},
 	{"log: the shim's copy of one is brought", "sidecar/rank.go", "if role.GetCopied() {", "if false {"},
 	{"status: of a run that is joined", "sidecar/look.go", "if m.ended != nil || m.joining != nil {", "if m.ended != nil {"},
-	{"share: each segment once between hosts", "sidecar/share.go", "if s.landed[segmentKey{id.GetHolder(), id.GetNumber()}] == nil {", "if true {"},
+	{"share: each segment once between hosts", "sidecar/share.go", "if s.landed[keyOf(id)] == nil {", "if true {"},
 	{"share: until its rollout is committed", "sidecar/share.go", "if l.rollout <= rollout {", "if false {"},
 	{"publication: it is what was published", "sidecar/admit.go", "if err == nil && !bytes.Equal(digest, publication.GetDigest()) {", "if err == nil && bytes.Equal(digest, nil) {"},
 	{"commit: who asks after it hears of it", "sidecar/requests.go", "if speaksOfCommits(frame) && o.scheduler.Deciding() {", "if false {"},
