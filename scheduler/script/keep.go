@@ -19,8 +19,13 @@ func (r *Runner) cmdKept(a *args) {
 		}
 		kept = append(kept, *w.holding(x.Receipt.Execution))
 	}
-	for _, h := range kept {
-		p.kept = append(slices.DeleteFunc(p.kept, func(o scheduler.Held) bool { return runOf(o.Receipt) == runOf(h.Receipt) }), h)
+	for i, h := range kept {
+		// What is there already is not taken again, and is spoken of by the name that it has there.
+		if there := slices.IndexFunc(p.kept, func(o scheduler.Held) bool { return runOf(o.Receipt) == runOf(h.Receipt) }); there >= 0 {
+			kept[i] = p.kept[there]
+		} else {
+			p.kept = append(p.kept, h)
+		}
 	}
 	r.keep(p, kept)
 }
@@ -47,6 +52,16 @@ type keeping struct {
 	kept []scheduler.Held
 }
 
+// speaks says whether a process waits for the answer to another word of what it keeps.
+func (r *Runner) speaks(p *process, h scheduler.Held) bool {
+	for t, k := range r.keeping {
+		if k.p == p && r.asked[t] == p.on && slices.ContainsFunc(k.kept, func(o scheduler.Held) bool { return runOf(o.Receipt) == runOf(h.Receipt) }) {
+			return true
+		}
+	}
+	return false
+}
+
 // answered takes what nobody needs from the process, unless somebody else has told the owner of it; the rest is the owner's to have freed.
 func (k keeping) answered(r *Runner, from *scheduler.Scheduler, e scheduler.Answer) {
 	unkept, _ := e.Value.(scheduler.Unkept)
@@ -61,7 +76,7 @@ func (k keeping) answered(r *Runner, from *scheduler.Scheduler, e scheduler.Answ
 			}
 			continue
 		}
-		if e.Err == nil {
+		if e.Err == nil && !r.speaks(k.p, h) { // one that came again meanwhile is spoken of by a later word
 			k.p.kept = slices.DeleteFunc(k.p.kept, func(o scheduler.Held) bool { return runOf(o.Receipt) == runOf(h.Receipt) })
 		}
 		if d.word == e.Ticket {

@@ -159,6 +159,7 @@ func (r *Runner) answered(from *scheduler.Scheduler, e scheduler.Answer) {
 	r.checkCommit(from, e)
 	r.count(from).credited(e)
 	if k, ok := r.keeping[e.Ticket]; ok { // what the owner knows is settled, also when the answer is lost
+		delete(r.keeping, e.Ticket)
 		k.answered(r, from, e)
 	}
 	caller := r.callers[e.Ticket]
