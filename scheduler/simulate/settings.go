@@ -15,6 +15,8 @@ type settings struct {
 	largest   int // bytes of a group, but for a few
 	// pace makes the run wait for weight updates.
 	pace bool
+	// keyed workers make the rows, and say what they made.
+	keyed bool
 	// stages are what every group goes through after its generation.
 	stages []string
 }
@@ -31,6 +33,9 @@ func drawSettings(r *random) settings {
 	say("len=%d epochs=%d group-size=%d batch=%d prefetch=%d frees", rows, r.between(1, 2), s.groupSize, s.batch, s.prefetch)
 	if r.one(2) {
 		say("shuffle seed=%d", r.pick(9))
+	}
+	if s.keyed = r.one(4); s.keyed {
+		say("keyed")
 	}
 	least := s.batch * (1 + s.prefetch)
 	completed := 0

@@ -77,6 +77,8 @@ func (w *world) finish(worker string, x script.Execution) {
 		w.do("success %s slots=0 parents=%d%s", x.Name, 1<<20, said)
 	case !w.calm && kind == 10 && w.groupSize > 1:
 		w.do("success %s slots=1%s", x.Name, said)
+	case !w.calm && kind == 11 && w.keyed:
+		w.do("success %s %s%s", x.Name, choose(w.random, "made=0", "columns=2"), said)
 	case !w.calm && kind == 9:
 		w.do("success %s aborted=1%s", x.Name, said)
 	default:
