@@ -134,6 +134,15 @@ func (r *Runner) checkState(b []byte, rollout int64) {
 	}
 }
 
+// all is how many groups leave the source of a run that ends: at least, and at most.
+func (r *Runner) all() (least, most int64) {
+	if r.cfg.Source.Stream {
+		return int64(len(r.pushes)), int64(len(r.pushes))
+	}
+	n := r.cfg.Source.Len * r.cfg.Source.Epochs
+	return n, n + r.more()
+}
+
 // cmdProof holds a trainer's own lineage against the books, between two steps; with over, of a run that has ended.
 func (r *Runner) cmdProof(a *args) {
 	p := r.find(a.word("a trainer"))
@@ -152,8 +161,8 @@ func (r *Runner) cmdProof(a *args) {
 		r.broken("%d groups are acknowledged, %d are in the weights of %s", n, len(in), p.name)
 	}
 	if over {
-		if n, all := st.Books.Reserved.Groups, r.cfg.Source.Len*r.cfg.Source.Epochs; n < all || n > all+r.more() || st.Retained > 0 {
-			r.broken("of %d groups %d have left the source and %d have not settled", all, n, st.Retained)
+		if least, most := r.all(); st.Books.Reserved.Groups < least || st.Books.Reserved.Groups > most || st.Retained > 0 {
+			r.broken("of %d groups %d have left the source and %d have not settled", least, st.Books.Reserved.Groups, st.Retained)
 		}
 	}
 	r.say("%d groups, each once, as the books say", len(in))
@@ -163,7 +172,7 @@ func (r *Runner) cmdProof(a *args) {
 // what waits for what.
 func (r *Runner) cmdStuck(*args) {
 	st := r.owner.Stats()
-	if all := r.cfg.Source.Len * r.cfg.Source.Epochs; st.Books.Reserved.Groups == all && st.Retained == 0 {
+	if least, _ := r.all(); st.Books.Reserved.Groups == least && st.Retained == 0 {
 		r.say("over")
 		return
 	}

@@ -53,6 +53,9 @@ func (w *world) round(idle int) {
 			w.do("reattach %s", n)
 		}
 	}
+	if idle > 0 {
+		w.pushAll()
+	}
 	w.flow()
 	for _, n := range w.workers {
 		for _, x := range w.r.View(n).Finished {
@@ -118,5 +121,5 @@ func (w *world) progress() string {
 	}
 	st := o.Stats()
 	return fmt.Sprint(st.Term, st.Timeline, st.NextRollout, st.Announced, st.Recovering, st.Executing, st.Terminal, st.Completed, st.Leased,
-		st.Dispatched, st.OpenLeases, st.WaitingTakes, st.Unconfirmed, w.job.call != 0, w.job.next != nil)
+		st.Dispatched, st.Books.Reserved.Groups, st.OpenLeases, st.WaitingTakes, st.Unconfirmed, w.job.call != 0, w.job.next != nil)
 }

@@ -36,6 +36,8 @@ var (
 		{"a worker changes its slots", 5, (*world).setSlots},
 		{"a worker comes back", 30, (*world).returnWorker},
 		{"ranks come back", 40, func(w *world) { w.job.attach() }},
+		{"prompts are pushed", 60, (*world).push},
+		{"all prompts are pushed", 4, (*world).pushAll},
 	}
 	faults = []event{
 		{"a message comes again", 30, (*world).again},
@@ -53,6 +55,7 @@ var (
 		{"a rank is cut off", 7, func(w *world) { w.job.cutRank() }},
 		{"a rank's sidecar is lost", 7, func(w *world) { w.job.loseSidecar() }},
 		{"ranks come back", 7, func(w *world) { w.job.attach() }},
+		{"a producer is lost", 5, (*world).loseProducer},
 	}
 	events = slices.Concat(life, faults)
 )
@@ -156,11 +159,12 @@ func (w *world) loseJobAndOwner() {
 // loseAll ends the whole job. It starts again as another run, from its last checkpoint.
 func (w *world) loseAll() {
 	w.job.die()
-	for _, n := range slices.Concat(w.workers, w.clients) {
+	for _, n := range slices.Concat(w.workers, w.clients, w.producers) {
 		if w.r.View(n).Alive {
 			w.do("lose %s", n)
 		}
 	}
+	w.pushing = pushing{}
 	w.workers, w.clients, w.holds, w.past, w.unsaid, w.writes = nil, nil, nil, nil, nil, nil
 	line := w.owner
 	if c := w.job.latest(); c != nil {

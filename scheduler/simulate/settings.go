@@ -15,6 +15,8 @@ type settings struct {
 	largest   int // bytes of a group, but for a few
 	// pace makes the run wait for weight updates.
 	pace bool
+	source string // table or stream
+	rows   int    // of a table, or prompts
 	// keyed workers make the rows, and say what they made.
 	keyed bool
 	// stages are what every group goes through after its generation.
@@ -30,13 +32,8 @@ func drawSettings(r *random) settings {
 	if r.one(2) {
 		rows *= 4
 	}
-	say("len=%d epochs=%d group-size=%d batch=%d prefetch=%d frees", rows, r.between(1, 2), s.groupSize, s.batch, s.prefetch)
-	if r.one(2) {
-		say("shuffle seed=%d", r.pick(9))
-	}
-	if s.keyed = r.one(4); s.keyed {
-		say("keyed")
-	}
+	s.drawSource(r, say, rows)
+	say("group-size=%d batch=%d prefetch=%d frees", s.groupSize, s.batch, s.prefetch)
 	least := s.batch * (1 + s.prefetch)
 	completed := 0
 	if r.one(2) {
@@ -68,7 +65,11 @@ func drawSettings(r *random) settings {
 	if pace {
 		say("pace batches-per-update=%d", r.between(1, 2))
 	}
-	say("last-batch=%s", choose(r, "short", "drop", "next-epoch"))
+	last := choose(r, "short", "drop", "next-epoch")
+	if s.source != "table" && last == "next-epoch" { // only a table has epochs
+		last = "short"
+	}
+	say("last-batch=%s", last)
 	if samples := r.between(1, s.batch*s.groupSize); r.one(3) && !pace {
 		if r.one(2) {
 			say("batch-samples=%d", samples)
@@ -96,6 +97,22 @@ func drawSettings(r *random) settings {
 	}
 	s.owner = "owner" + line.String()
 	return s
+}
+
+// drawSource chooses where the prompts come from.
+func (s *settings) drawSource(r *random, say func(string, ...any), rows int) {
+	s.source, s.rows = choose(r, "table", "table", "stream"), rows
+	if s.source == "stream" {
+		say("stream waiting=%d", s.batch+r.pick(rows))
+		return
+	}
+	say("len=%d epochs=%d", rows, r.between(1, 2))
+	if r.one(2) {
+		say("shuffle seed=%d", r.pick(9))
+	}
+	if s.keyed = r.one(4); s.keyed {
+		say("keyed")
+	}
 }
 
 func choose(r *random, words ...string) string { return words[r.pick(len(words))] }

@@ -23,6 +23,7 @@ type world struct {
 	record   bool
 	failure  string
 
+	pushing
 	workers []string // those that may be alive
 	drains  map[string]bool
 	stage   map[string]string // that a worker serves; others generate
