@@ -84,6 +84,7 @@ func (s simulation) run(out io.Writer) error {
 			continue
 		}
 		failed++
+		_ = os.MkdirAll(s.dir, 0o755) //nolint:gosec // one that it cannot make it cannot write to either
 		path := filepath.Join(s.dir, fmt.Sprintf("seed_%d.txt", r.Seed))
 		if err := os.WriteFile(path, []byte(r.Script), 0o644); err != nil { //nolint:gosec // a script is for everybody to read
 			wrong = errors.Join(wrong, fmt.Errorf("outrider: simulate: %w", err))

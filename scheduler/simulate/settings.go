@@ -14,7 +14,7 @@ type settings struct {
 	calm      int // one event in so many is a fault
 	largest   int // bytes of a group, but for a few
 	// pace makes the run wait for weight updates.
-	pace bool
+	pace   bool
 	source string // table or stream
 	rows   int    // of a table, or prompts
 	// keyed workers make the rows, and say what they made.
