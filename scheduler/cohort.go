@@ -172,9 +172,11 @@ func (s *Scheduler) bringLog(m *member) {
 	to := []leases.Session{m.session}
 	state, rollout, index := s.ledger.Base()
 	log := m.trainer.Log
+	has := false // the log is known to have all up to the entry that is looked at
 	if m.trainer.keeps() {
-		if _, has, err := leases.LastTerm(m.trainer.Base, nil); err == nil && has >= index {
-			index = has
+		if _, own, err := leases.LastTerm(m.trainer.Base, nil); err == nil && own >= index {
+			index, has = own, true
+			m.appended = max(m.appended, index)
 		} else {
 			s.emit(SetBase{Sessions: to, R: rollout, Index: index, State: state})
 		}
@@ -193,8 +195,12 @@ func (s *Scheduler) bringLog(m *member) {
 	}
 	m.baseIndex = index
 	for _, e := range s.ledger.Log() {
-		if e.Index > index && !sameEntry(log, e) {
+		switch {
+		case e.Index > index && !sameEntry(log, e):
 			s.emit(Append{Sessions: to, Entry: e})
+			has = false
+		case has:
+			m.appended = max(m.appended, e.Index)
 		}
 	}
 }

@@ -72,7 +72,7 @@ type (
 		Decides uint64
 	}
 	// SetBase replaces the base, drops every entry up to and including Index, and takes the entries of Log, all above it,
-	// as Append does: in one piece. It needs no answer. An Append whose
+	// as Append does: in one piece. Each answers by Scheduler.Appended with Last. An Append whose
 	// index a log already has replaces that entry and drops all after it.
 	SetBase struct {
 		Sessions []leases.Session
@@ -160,3 +160,11 @@ func (Expel) effect()       {}
 func (Drained) effect()     {}
 func (Log) effect()         {}
 func (Ended) effect()       {}
+
+// Last is the index of the last entry that a log has by a SetBase.
+func (e SetBase) Last() uint64 {
+	if n := len(e.Log); n > 0 {
+		return e.Log[n-1].Index
+	}
+	return e.Index
+}

@@ -60,9 +60,11 @@ type member struct {
 	brought bool
 	// baseIndex is the last entry that its base includes. It may be above that of the run's base, never goes back.
 	baseIndex uint64
-	mapped    Mapped
-	mappedAt  time.Duration // when mapped was true
-	saidHeld  bool          // it was reported for what it holds, until it holds nothing
+	// appended is the last entry that its log is known to have.
+	appended uint64
+	mapped   Mapped
+	mappedAt time.Duration // when mapped was true
+	saidHeld bool          // it was reported for what it holds, until it holds nothing
 }
 
 // free is how many more samples the worker could run; negative when slots were taken away.

@@ -21,8 +21,8 @@ type Offered struct {
 // executes; from then on it is a group as any other, and goes back to the source as one. Data that names no version counts as of
 // the one that is announced at this call.
 //
-// It waits as a push does, and then, with its prompt in the source, until no hold stands and pace and retained have room; without
-// wait it is refused. Of a group that somebody has, or that has settled, nothing more is wanted; one that is back in the source is
+// It waits as a push does, and then, with its prompt in the source, until a trainer's log has that, no hold stands, and pace and
+// retained have room; without wait it is refused where there is no trainer, or no room. Of a group that somebody has, or that has settled, nothing more is wanted; one that is back in the source is
 // reserved again. Answer: Offered. Errors: as Push; ErrRefused also for what is no worker, or one that drains; ErrStale when the
 // run went back behind that version meanwhile: the prompt stays in the source.
 func (s *Scheduler) Offer(t Ticket, session leases.Session, push leases.Push, wait bool) {
@@ -55,7 +55,7 @@ func (s *Scheduler) checkOffer(session leases.Session, push leases.Push, wait bo
 		return nil
 	}
 	if why := s.keepsOut(); why != "" {
-		return fmt.Errorf("%w: no room for an offered group: %s; wait for it", leases.ErrRefused, why)
+		return fmt.Errorf("%w: no offered group is taken at present: %s; wait for it", leases.ErrRefused, why)
 	}
 	return nil
 }
@@ -77,7 +77,8 @@ func (s *Scheduler) serveOffer(p *pushing) bool {
 		s.answer(p.ticket, out, nil)
 		return true
 	}
-	if s.keepsOut() != "" {
+	// Its data carries the number of its group, which a later life of the owner knows by a log alone.
+	if s.keepsOut() != "" || !s.inALog(p.entry) {
 		return false
 	}
 	delete(s.rests.due, group)
@@ -107,6 +108,8 @@ func (s *Scheduler) keepsOut() string {
 		return "the run is held: " + s.holds[0].reason
 	case !s.granting:
 		return "a restarted owner waits for its members"
+	case len(s.logged()) == 0:
+		return "no trainer is here to log it, and it would be lost with the owner"
 	case s.paced():
 		return "it could be too stale when it is trained (pace)"
 	case s.ledger.Live() >= s.limits.Retained:

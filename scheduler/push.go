@@ -16,8 +16,9 @@ type pushing struct {
 	session leases.Session
 	pushes  []leases.Push
 	end     bool
-	offer   bool  // its session has the data of its one push,
-	version int64 // and this was announced when that came
+	offer   bool   // its session has the data of its one push,
+	version int64  // and this was announced when that came.
+	entry   uint64 // The log has that push up to here, once it is taken
 }
 
 // Pushed answers a Push.
@@ -135,6 +136,7 @@ func (s *Scheduler) takePush(p *pushing) {
 		s.appendAll(entry)
 	}
 	if p.offer {
+		p.entry = s.ledger.NextIndex() - 1
 		s.offers = append(s.offers, p)
 		return
 	}

@@ -32,6 +32,11 @@ func (s *Scheduler) logged() []*member {
 	return slices.DeleteFunc(s.cohort.members(), func(m *member) bool { return !m.brought })
 }
 
+// inALog reports whether another process than this one has an entry.
+func (s *Scheduler) inALog(index uint64) bool {
+	return slices.ContainsFunc(s.logged(), func(m *member) bool { return m.appended >= index })
+}
+
 func sessions(members []*member) []leases.Session {
 	var out []leases.Session
 	for _, m := range members {
@@ -100,10 +105,13 @@ func (s *Scheduler) doubted(rank leases.Rank, role *TrainerRole) int64 {
 	return at
 }
 
-// Appended says that a trainer's log has the entry with this index.
+// Appended says that a trainer's log has the entry with this index, and all before it.
 func (s *Scheduler) Appended(session leases.Session, index uint64) {
 	if s.dead != nil {
 		return
+	}
+	if m := s.members[session]; m != nil {
+		m.appended = max(m.appended, index)
 	}
 	for _, r := range s.replicating {
 		if r.entry.Index != index {

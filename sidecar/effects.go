@@ -51,7 +51,7 @@ func (o *owner) carryOut(effects []scheduler.Effect) {
 			for _, entry := range e.Log {
 				base.Log = append(base.Log, &wire.Entry{Index: entry.Index, Data: entry.Bytes})
 			}
-			o.pushAll(e.Sessions, &wire.Frame{Body: &wire.Frame_SetBase{SetBase: base}})
+			o.pushAll(e.Sessions, &wire.Frame{Id: e.Last(), Body: &wire.Frame_SetBase{SetBase: base}})
 		case scheduler.Answer:
 			o.answered(e)
 		case scheduler.NewTerm:

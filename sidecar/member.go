@@ -405,11 +405,12 @@ func (m *member) fromOwner(l *link, frame *wire.Frame) {
 	case *wire.Frame_Append:
 		m.trainer.append(body.Append.GetEntry())
 		m.p.shim.put(&wire.Frame{Member: m.id, Body: body}) // before anything that the process hears of this commit
-		m.link.out.put(&wire.Frame{Id: frame.GetId(), Answer: true, Body: &wire.Frame_Done{Done: &wire.Done{}}})
+		m.appended(frame.GetId())
 		m.decided(body.Append.GetDecides())
 	case *wire.Frame_SetBase:
 		m.trainer.setBase(body.SetBase)
 		m.p.shim.put(&wire.Frame{Member: m.id, Body: &wire.Frame_SetBase{SetBase: m.trainer.whole()}})
+		m.appended(frame.GetId())
 	case *wire.Frame_Committed:
 		m.trainer.committed(body.Committed.GetRollout())
 		m.dropAdded(body.Committed.GetRollout())
@@ -434,6 +435,11 @@ func (m *member) fromOwner(l *link, frame *wire.Frame) {
 	default:
 		m.p.log.Warn("frame from the owner not understood", "body", fmt.Sprintf("%T", body))
 	}
+}
+
+// appended says that this rank's log has all entries up to one.
+func (m *member) appended(index uint64) {
+	m.link.out.put(&wire.Frame{Id: index, Answer: true, Body: &wire.Frame_Done{Done: &wire.Done{}}})
 }
 
 func termLess(a, b *wire.Term) bool {

@@ -15,7 +15,7 @@ func (o *owner) event(a *attached, frame *wire.Frame) {
 	if o.attached[a.session] != a {
 		return
 	}
-	if frame.GetAnswer() { // of an Append
+	if frame.GetAnswer() { // of an Append or a SetBase
 		if frame.GetError() == nil {
 			o.scheduler.Appended(a.session, frame.GetId())
 		}

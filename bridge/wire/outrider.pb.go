@@ -7689,7 +7689,8 @@ func (x *Entry) GetData() []byte {
 	return nil
 }
 
-// Owner to trainer: this is the base; entries at or below `index` go, those of `log` come, all in one piece.
+// Owner to trainer: this is the base; entries at or below `index` go, those of `log` come, all in one piece. Id of the frame and of its answer, as of an
+// Append, is the index of the last entry that the rank's log then has.
 type SetBase struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Index         uint64                 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`

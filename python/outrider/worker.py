@@ -162,11 +162,11 @@ class Worker(Runner[Work]):
             row: The prompt: a dict, or a record batch of one row; copied.
             data: As `Work.complete` takes it, without a column `group`. Samples without `versions` count as made with the version that is
                 announced at this call.
-            wait: Wait until there is room, as a push does, and until the run takes new groups: no hold stands, `retained` and `pace` have
-                room. This process keeps the data meanwhile. False: refuse.
+            wait: Wait until there is room, as a push does, and until the run takes new groups: a trainer is here to log them, no hold
+                stands, `retained` and `pace` have room. This process keeps the data meanwhile. False: refuse.
 
         Returns:
-            True: the run has the data. False: nobody waits for it: the id was offered or pushed before and its group is with somebody, is
+            True: the run has the data, and goes on with it when its owner is lost. False: nobody waits for it: the id was offered or pushed before and its group is with somebody, is
             finished or has settled; or the run went back behind the weights meanwhile, or is over. Nothing is left to do.
 
         Raises:

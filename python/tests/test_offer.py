@@ -84,9 +84,20 @@ async def test_S1_17_an_offer_waits_for_room_or_is_refused(own):
     trainer.close()
 
 
+async def test_S1_17_an_offer_waits_for_a_trainer_that_logs_it(own):
+    run = own(outrider.stream(), batch_groups=1)
+    with outrider.Worker(run, engine=False) as worker:
+        with pytest.raises(outrider.Refused, match="no trainer is here to log it"):
+            await worker.offer_async("a", pushed(0), offered(0), wait=False)
+        waiting = asyncio.create_task(worker.offer_async("a", pushed(0), offered(0)))
+        with outrider.Trainer(run) as trainer:
+            assert await waiting is True
+            assert [g.group for g in (await trainer.next_async(0)).groups()] == [0]
+
+
 def test_S1_17_what_cannot_be_offered_is_refused_and_changes_nothing(own):
     run = own(outrider.stream(), batch_groups=1, policy=outrider.Policy(max_attempts=2))
-    worker = outrider.Worker(run, engine=False)
+    worker, trainer = outrider.Worker(run, engine=False), outrider.Trainer(run)
     arrow = table()
     for row, data, error, message in (
         ([pushed(0)], offered(0), outrider.DataError, "offer('a'): the row is a list"),
@@ -121,6 +132,7 @@ def test_S1_17_what_cannot_be_offered_is_refused_and_changes_nothing(own):
     assert worker.offer("a", pushed(0), offered(0)) is True
     with pytest.raises(outrider.Refused, match="the source of this run is no stream"):
         outrider.Worker(own(outrider.table([{"a": 1}]))).offer("a", pushed(0), offered(0))
+    trainer.close()
     run.close(force=True)
     assert worker.offer("b", pushed(1), offered(1)) is False  # the run is over
 

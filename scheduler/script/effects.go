@@ -38,13 +38,17 @@ func (r *Runner) carryAll(from *scheduler.Scheduler, effects []scheduler.Effect)
 			}
 			r.say("%s", text)
 		}
-		a, ok := e.(scheduler.Append)
-		if !ok {
-			continue
+		var to []leases.Session
+		var index uint64
+		switch e := e.(type) {
+		case scheduler.Append:
+			to, index = e.Sessions, e.Entry.Index
+		case scheduler.SetBase:
+			to, index = e.Sessions, e.Last()
 		}
-		for _, s := range a.Sessions {
+		for _, s := range to {
 			if p := r.bySession(s); p != nil && !p.gone && !p.manual && !p.slow {
-				acks = append(acks, ack{p, a.Entry.Index})
+				acks = append(acks, ack{p, index})
 			}
 		}
 	}

@@ -104,8 +104,11 @@ func (r *Runner) cmdDeliver(a *args) {
 		e := p.inbox[0]
 		p.inbox = p.inbox[1:]
 		r.arrive(p, e)
-		if entry, ok := e.(scheduler.Append); ok && p.on != nil {
-			p.words = append(p.words, entry.Entry.Index)
+		switch e := e.(type) {
+		case scheduler.Append:
+			p.words = append(p.words, e.Entry.Index)
+		case scheduler.SetBase:
+			p.words = append(p.words, e.Last())
 		}
 		if !unsaid {
 			r.sayWords(p)

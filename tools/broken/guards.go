@@ -77,6 +77,7 @@ var guards = []guard{
 	{"offers: a hold keeps them out", "scheduler/offer.go", "case len(s.holds) > 0:", "case false:"},
 	{"offers: bound retained", "scheduler/offer.go", "case s.ledger.Live() >= s.limits.Retained:", "case false:"},
 	{"offers: not what somebody has", "leases/reserve.go", "&& !l.isAway(group) && l.Find(group) == nil", "&& !l.isAway(group)"},
+	{"offers: a log has their number", "scheduler/offer.go", " || !s.inALog(p.entry)", ""},
 	{"offers: of the version when they came", "scheduler/offer.go", "s.ledger.DispatchAt(g, m.session, p.version)", "s.ledger.Dispatch(g, m.session)"},
 	{"offers: not of weights that are gone", "scheduler/offer.go", "return p.offer && p.version > version", "return false"},
 	{"offers: their samples do not execute", "scheduler/offer.go", "	s.uncharge(e, 0)\n", "\n"},
