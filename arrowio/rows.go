@@ -1,6 +1,7 @@
 package arrowio
 
 import (
+	"encoding/binary"
 	"fmt"
 	"slices"
 
@@ -19,6 +20,8 @@ type rows struct {
 	runs      []int32 // offsets into version and runLength
 	version   []int64
 	runLength []int32
+	masked    []int32 // offsets into mask
+	mask      []uint8
 	hasTokens bool
 	lists     []listColumn
 }
@@ -71,6 +74,9 @@ func rowsOf(schema *arrow.Schema, rec arrow.Record, domains lists, first int) (*
 	if r.runs != nil && r.response == nil && rec.NumRows() > 0 {
 		return nil, &DataError{Row: -1, Column: "response_length", Expected: "a column that the lengths of versions add up to", Found: "no such column"}
 	}
+	if r.response != nil && !r.hasTokens && rec.NumRows() > 0 {
+		return nil, &DataError{Row: -1, Column: "tokens", Expected: "a list of domain token, because response_length counts its tail", Found: "no such column"}
+	}
 	return r, nil
 }
 
@@ -87,6 +93,9 @@ func (r *rows) list(name string, c *array.List, domain Domain) {
 		}
 		r.lists = append(r.lists, listColumn{name: name, domain: domain, offsets: offsets, like: like})
 		r.hasTokens = r.hasTokens || domain == DomainToken
+	}
+	if mask, ok := c.ListValues().(*array.Uint8); ok && name == "loss_mask" {
+		r.masked, r.mask = offsets, mask.Uint8Values()
 	}
 	runs, ok := c.ListValues().(*array.Struct)
 	if name != "versions" || !ok || runs.NumField() != 2 {
@@ -115,6 +124,28 @@ func (r *rows) lengths(i int) (tokens int32, err error) {
 		}
 	}
 	return tokens, nil
+}
+
+// checkMask refuses what is neither 0 nor 1 in the loss mask of row i.
+func (r *rows) checkMask(i int) error {
+	if r.masked == nil {
+		return nil
+	}
+	const most = 0xfefefefefefefefe // of eight values at once: what none of them has unless it is above 1
+	for mask := r.mask[r.masked[i]:r.masked[i+1]]; len(mask) > 0; {
+		n := min(len(mask), 8)
+		if n == 8 && binary.LittleEndian.Uint64(mask)&most == 0 {
+			mask = mask[8:]
+			continue
+		}
+		for _, v := range mask[:n] {
+			if v > 1 {
+				return r.refuse(i, "loss_mask", "0 or 1 for each token", v)
+			}
+		}
+		mask = mask[n:]
+	}
+	return nil
 }
 
 func (r *rows) refuse(row int, column, expected string, found any) error {

@@ -26,12 +26,13 @@ type GroupSummary struct {
 }
 
 // Summarize checks a segment against rules and returns one summary for each run of rows of equal group, in order. It
-// copies out a few numbers a row and keeps nothing of the segment. O(rows + version runs), not O(tokens).
+// copies out a few numbers a row and keeps nothing of the segment. O(rows + version runs), and one look at each byte of loss_mask.
 //
 // Refused, with row, column, what was expected and what was found, as a *DataError: a missing, doubled or wrongly typed
 // column; a null; lists of one domain with different lengths in one row; a response_length below 0 or above the row's
-// tokens; lists of domain response of another length than response_length; a slot below 0; a status that is not known;
-// version runs below 0, or whose lengths do not add up to response_length.
+// tokens; lists of domain response of another length than response_length; a response_length without a list of domain
+// token; a slot below 0; a status that is not known; a loss_mask of other values than 0 and 1; version runs below 0, or whose
+// lengths do not add up to response_length.
 // After Close the segment is gone: ErrClosed.
 func Summarize(s *Segment, rule SchemaRules) ([]GroupSummary, error) {
 	root := s.hold()
@@ -94,6 +95,9 @@ func (r *rows) addTo(g *GroupSummary, i int) error {
 		default:
 			return r.refuse(i, "status", "0 to 3", r.status[i])
 		}
+	}
+	if err := r.checkMask(i); err != nil {
+		return err
 	}
 	if err := r.addVersions(g, i, response); err != nil {
 		return err

@@ -20,6 +20,7 @@ type sample struct {
 	runs             [][2]int64
 	reward           float64
 	status           uint8
+	masked           uint8 // the last value of the mask, when it is not 1
 }
 
 // good is a row that keeps all rules.
@@ -63,7 +64,7 @@ func rollout(samples ...sample) arrow.Record {
 			v.(*array.Float32Builder).Append(-1)
 		}
 		for v, i := list(7, x.mask), 0; i < x.mask; i++ {
-			v.(*array.Uint8Builder).Append(1)
+			v.(*array.Uint8Builder).Append(max(1, x.masked*uint8((i+1)/x.mask)))
 		}
 		runs := list(8, len(x.runs)).(*array.StructBuilder)
 		for _, r := range x.runs {
@@ -151,6 +152,8 @@ func TestS11_05_RowsThatBreakARuleAreRefusedByRowAndColumn(t *testing.T) {
 		"negative run":              {func(s *sample) { s.runs = [][2]int64{{3, -1}, {3, 4}} }, DataError{4, "versions", "runs of a version and a length of 0 or more", "version 3, length -1"}},
 		"negative version":          {func(s *sample) { s.runs[0][0] = -1 }, DataError{4, "versions", "runs of a version and a length of 0 or more", "version -1, length 3"}},
 		"negative slot":             {func(s *sample) { s.slot = -1 }, DataError{4, "slot", "0 or more", "-1"}},
+		"mask above 1":              {func(s *sample) { s.masked = 2 }, DataError{4, "loss_mask", "0 or 1 for each token", "2"}},
+		"long mask above 1":         {func(s *sample) { *s = good(1, 2, 2, 21); s.masked = 128 }, DataError{4, "loss_mask", "0 or 1 for each token", "128"}},
 		"unknown status":            {func(s *sample) { s.status = 4 }, DataError{4, "status", "0 to 3", "4"}},
 	} {
 		bad := good(1, 2, 2, 3)

@@ -1,8 +1,10 @@
 package sidecar
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"outrider/arrowio"
 	"outrider/bridge"
@@ -14,18 +16,21 @@ type made struct {
 	segments []*arrowio.Segment
 	errors   []error // of each segment
 	groups   [][]arrowio.GroupSummary
+	apart    []bool            // of each segment: a rule is broken in it, so that each group is looked at by itself
 	ids      []*wire.SegmentId // given in the loop
 
 	checksums []uint32 // of each segment, in runs with checksums
 }
 
-// sealReport seals every descriptor of a report and checks what is in it, with the checksums that came along; columns that a stage adds
-// are checked with the rows that they belong to.
+// sealReport seals every descriptor of a report and checks what is in it, with the checksums that came along. Where that breaks a rule the
+// groups of the segment are checked one by one (locate), for they may be of different callers; columns that a stage adds are checked with
+// the rows that they belong to.
 func sealReport(fds []int, report *wire.Report) *made {
 	all := &made{
 		segments:  make([]*arrowio.Segment, len(fds)),
 		errors:    make([]error, len(fds)),
 		groups:    make([][]arrowio.GroupSummary, len(fds)),
+		apart:     make([]bool, len(fds)),
 		ids:       make([]*wire.SegmentId, len(fds)),
 		checksums: report.GetChecksums(),
 	}
@@ -38,6 +43,10 @@ func sealReport(fds []int, report *wire.Report) *made {
 			}
 			if err == nil && !report.GetColumns() {
 				all.groups[i], err = arrowio.Summarize(segment, arrowio.DefaultRules())
+				var broken *arrowio.DataError
+				if errors.As(err, &broken) {
+					all.apart[i], err = true, nil
+				}
 			}
 		}
 		all.errors[i] = named(err)
@@ -207,8 +216,22 @@ func (d *made) locate(at *wire.Locator, sum *wire.Summary, index int, group int6
 	if err != nil {
 		return err
 	}
-	summarize(sum, d.groups[index], group, at.GetFirstRow(), at.GetRows())
 	sum.Bytes = segment.Size() * at.GetRows() / segment.Rows()
+	if !d.apart[index] {
+		summarize(sum, d.groups[index], group, at.GetFirstRow(), at.GetRows())
+		return nil
+	}
+	// Another's fault is not this group's.
+	own, err := segment.Columns(at.GetFirstRow(), at.GetRows())
+	if err != nil {
+		return named(err)
+	}
+	defer own.Release()
+	groups, err := own.Summarize(arrowio.DefaultRules())
+	if err != nil {
+		return bridge.NewError(bridge.Data, fmt.Sprintf("outrider: group %d: %s", group, strings.TrimPrefix(err.Error(), "outrider: ")))
+	}
+	summarize(sum, groups, group, 0, at.GetRows())
 	return nil
 }
 

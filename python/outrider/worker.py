@@ -108,8 +108,9 @@ class Worker(Runner[Work]):
             For each group whether the owner took it, as `Work.complete` says it.
 
         Raises:
-            DataError: Rows that do not belong to these groups in this order, that break the schema rules, or that are together more
-                than the byte budget of their host: fewer at once may be less.
+            DataError: Rows that do not belong to these groups in this order, or that are together more than the byte budget of their
+                host (fewer at once may be less): nothing is reported. Rows that break the schema rules: of the first such group, with
+                its row counted from its own first; the others are taken.
             Closed: The sidecar has died.
         """
         return blocking(self._complete_many(works, batch))

@@ -45,8 +45,8 @@ def own():
     """Owns runs in this process and closes what a test leaves open."""
     runs = []
 
-    def make(name="test", *, count=8, group_size=2, batch_groups=2, epochs=None, **more):
-        source = outrider.table(rows(count), epochs=epochs)
+    def make(name="test", *, count=8, group_size=2, batch_groups=2, epochs=None, source=None, **more):
+        source = source or outrider.table(rows(count), epochs=epochs)
         run = outrider.own(name, source=source, group_size=group_size, batch_groups=batch_groups, **more)
         runs.append(run)
         return run

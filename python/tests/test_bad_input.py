@@ -53,6 +53,31 @@ BAD = {
     "dtype of arrays": (samples(tokens=(np.zeros(2), [1, 2])), "slot 0 .* 'tokens': expected int32, found float64"),
     "null in rows": (rows(tokens=lists([[1, 2], [3, None]])), 'row 1, column "tokens": expected a value .* found null'),
     "null in lists": (samples(tokens=([1, None], [1, 2])), "slot 0 .* 'tokens': .* found None .* at position 1"),
+    "mask of rows": (
+        rows(loss_mask=lists([[1], [2]], pa.uint8())),
+        'group [0-9]+: row 1, column "loss_mask": expected 0 or 1 .* found 2',
+    ),
+    "mask of samples": (samples(loss_mask=([1], [2])), "slot 1 .* 'loss_mask': expected 0 or 1, found 2"),
+    "response beyond tokens": (
+        rows(response_length=pa.array([1, 3], pa.int32())),
+        'row 1, column "response_length": expected 0 to 2, the row\'s tokens, found 3',
+    ),
+    "response without tokens": (
+        rows().select(["response_length"]),
+        'column "tokens": expected a list of domain token, because response_length counts its tail',
+    ),
+    "versions that do not add up": (
+        rows(
+            versions=pa.array(
+                [[(3, 1)], [(3, 2)]], pa.list_(pa.struct([("version", pa.int64()), ("length", pa.int32())]))
+            )
+        ),
+        'row 1, column "versions": expected lengths that add up to response_length, 1, found 2',
+    ),
+    "no such status": (
+        rows(status=pa.array([0, 4], pa.uint8())),
+        'row 1, column "status": expected 0 to 3, found 4',
+    ),
     "no identity": (rows().slice(0, 1), "1 rows without a column 'group', group_size is 2"),
     "rows of another group": (
         rows(group=pa.array([99, 99]), slot=pa.array([0, 1], pa.int32())),
@@ -95,3 +120,51 @@ async def test_S11_05_bad_samples_of_a_served_function_fail_their_group_and_are_
     run = own(count=2, policy=outrider.Policy(max_attempts=1, max_failed=1))
     with outrider.Worker(run, slots=2) as worker, pytest.raises(outrider.SourceError, match=message):
         await worker.serve(lambda prompt: data[prompt.slot])
+
+
+BATCHES = {name: (data, message) for name, (data, message) in BAD.items() if isinstance(data, pa.RecordBatch)}
+
+
+@pytest.mark.parametrize(("batch", "message"), BATCHES.values(), ids=BATCHES)
+async def test_S11_05_bad_input_to_complete_many_is_refused_before_anything_is_published(own, batch, message):
+    run = own(count=4, policy=outrider.Policy(max_failed=1.0))
+    with outrider.Worker(run, slots=4) as worker:
+        works = worker.groups()
+        with pytest.raises(outrider.DataError, match=message):
+            worker.complete_many([next(works)], batch)
+        with pytest.raises(outrider.DataError, match=message):
+            await worker.complete_many_async([next(works)], batch)
+        stats = run.stats()
+        assert (stats.bytes.used, stats.completed.used) == (0, 0)
+
+
+@pytest.mark.parametrize(("data", "message"), BAD.values(), ids=BAD)
+async def test_S11_05_bad_input_to_an_offer_is_refused_before_anything_is_published(own, data, message):
+    if isinstance(data, pa.RecordBatch) and "group" in data.schema.names:
+        message = "leave the column 'group' out"
+    message = message.replace(" .* ", " ?.* ")  # a sample's group has no number yet
+    run = own(source=outrider.stream(), policy=outrider.Policy(max_failed=1.0))
+    with outrider.Worker(run, engine=False) as worker, outrider.Trainer(run):
+        with pytest.raises(outrider.DataError, match=message):
+            worker.offer("a", {"q": 1}, data)
+        with pytest.raises(outrider.DataError, match=message):
+            await worker.offer_async("a", {"q": 1}, data)
+        stats = run.stats()
+        assert (stats.bytes.used, stats.completed.used) == (0, 0)
+
+
+def test_S11_05_a_bad_group_is_refused_and_its_neighbours_in_the_segment_are_taken(own):
+    run = own(count=4, epochs=1, policy=outrider.Policy(max_failed=1.0))
+    with outrider.Worker(run, slots=8) as worker, outrider.Trainer(run) as trainer:
+        groups = worker.groups()
+        works = [next(groups) for _ in range(4)]
+        assert [work.group for work in works] == [0, 1, 2, 3]
+        lengths = pa.array([1, 1, 1, 1, 1, 3, 1, 1], pa.int32())
+        batch = pa.RecordBatch.from_pydict({"tokens": lists([[1, 2]] * 8), "response_length": lengths})
+        wrong = 'group 2: row 1, column "response_length": expected 0 to 2, the row\'s tokens, found 3'
+        with pytest.raises(outrider.DataError, match=wrong):
+            worker.complete_many(works, batch)
+        again = next(groups)
+        assert (again.group, again.attempt) == (2, 2)
+        again.complete(rows())
+        assert [[g.group for g in trainer.next(step).groups()] for step in (0, 1)] == [[0, 1], [2, 3]]

@@ -151,3 +151,22 @@ def test_S1_18_an_offer_or_push_of_a_known_id_counts_once_also_after_a_restart(o
         assert worker.offer("a", pushed(0), offered(0)) is False
         with pytest.raises(outrider.Conflict, match="pushed before with content"):
             worker.offer("a", pushed(1), offered(1))
+
+
+async def test_S3_18_what_is_offered_takes_room_before_it_is_written(own):
+    def big(size):
+        return [outrider.Sample(np.zeros(size, np.int32), 1, reward=1.0) for _ in range(2)]
+
+    run = own(outrider.stream(), batch_groups=1, limits=outrider.Limits(bytes="250KB"))
+    with outrider.Worker(run, engine=False) as worker, outrider.Trainer(run) as trainer:
+        with pytest.raises(
+            outrider.DataError, match=r"group 0 is 40\d+ bytes, the whole budget of host .* is bytes=250000"
+        ):
+            await worker.offer_async("a", pushed(0), big(50_000))
+        for index in range(2):
+            assert await worker.offer_async(index, pushed(index), big(12_500))
+        waiting = asyncio.create_task(worker.offer_async(2, pushed(2), big(12_500)))
+        await asyncio.sleep(0)
+        assert until(run, lambda stats: stats.waiting_for_bytes == 1).bytes.used <= 250_000
+        assert [g.group for g in (await trainer.next_async(0)).groups()] == [1]
+        assert await waiting is True
