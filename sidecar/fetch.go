@@ -3,6 +3,7 @@ package sidecar
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"outrider/bridge"
 	"outrider/bridge/wire"
@@ -71,29 +72,35 @@ func serveNeighbour(conn *bridge.Conn, answer answerer) {
 	}
 }
 
-// fetchEither gets segments from their holder, or else from their keeper, if there is one.
-func (p *Process) fetchEither(access bridge.Access, holder, keeper *wire.Endpoint, ids []*wire.SegmentId, rollout int64) ([]int, error) {
-	switch {
-	case holder == nil:
-		return p.fetch(access, keeper, ids, rollout)
-	case keeper == nil:
-		return p.fetch(access, holder, ids, rollout)
-	}
-	for _, from := range []*wire.Endpoint{holder, keeper} {
-		// That somebody of this host has ended shows at once, over the network only after several tries.
-		if from.GetHost() == p.host {
-			if fds, err := p.fetchNear(access.Token, from, ids); err == nil {
-				return fds, nil
+// either gets something from its holder, or else from its keeper; nil is nobody. One of this host comes first, by near: that it has ended
+// shows at once, over the network only after several tries. The error is that of the first one asked by far.
+func either[T any](host string, holder, keeper *wire.Endpoint, near, far func(*wire.Endpoint) (T, error)) (out T, err error) {
+	both := slices.DeleteFunc([]*wire.Endpoint{holder, keeper}, func(from *wire.Endpoint) bool { return from == nil })
+	for _, from := range both {
+		if len(both) > 1 && from.GetHost() == host {
+			if out, err := near(from); err == nil {
+				return out, nil
 			}
 		}
 	}
-	fds, err := p.fetch(access, holder, ids, rollout)
-	if err != nil {
-		if fds, err := p.fetch(access, keeper, ids, rollout); err == nil {
-			return fds, nil
+	err = bridge.NewError(bridge.Revoked, "outrider: who held these rows is gone")
+	for at, from := range both {
+		got, failed := far(from)
+		if failed == nil {
+			return got, nil
+		}
+		if at == 0 {
+			err = failed
 		}
 	}
-	return fds, err
+	return out, err
+}
+
+// fetchEither gets segments from their holder, or else from their keeper, if there is one.
+func (p *Process) fetchEither(access bridge.Access, holder, keeper *wire.Endpoint, ids []*wire.SegmentId, rollout int64) ([]int, error) {
+	return either(p.host, holder, keeper,
+		func(from *wire.Endpoint) ([]int, error) { return p.fetchNear(access.Token, from, ids) },
+		func(from *wire.Endpoint) ([]int, error) { return p.fetch(access, from, ids, rollout) })
 }
 
 // fetch gets descriptors of segments that a rollout needs from their holder, in the order of ids; the caller closes them. A holder that seems to be on

@@ -77,6 +77,10 @@ func TestS10_11_AKeeperOfThisHostIsAskedBeforeAHolderOverTheNetwork(t *testing.T
 		fds, err := p.fetchEither(access, from, near, ids, 0)
 		require.NoError(t, err)
 		bridge.CloseDescriptors(fds)
+		rows, err := p.fetchRows(access, from, near, &wire.Locator{Segment: ids[0], Rows: 2}) // for a stage
+		require.NoError(t, err)
+		require.False(t, rows.far)
+		require.NoError(t, unix.Close(rows.fd))
 	}
 	require.Zero(t, asked.Load())
 

@@ -80,16 +80,16 @@ func (p *Process) give(access bridge.Access, grant *wire.StageGrant) (_ *given, 
 		}
 	}()
 	for _, at := range segmentsOf(out.at) {
-		fd, far, err := p.fetchRows(access, endpoints[at.GetSegment().GetHolder()], endpoints[at.GetKeeper()], at)
+		rows, err := p.fetchRows(access, endpoints[at.GetSegment().GetHolder()], endpoints[at.GetKeeper()], at)
 		if err != nil {
 			return nil, err
 		}
-		out.fds = append(out.fds, fd)
-		if far {
+		out.fds = append(out.fds, rows.fd)
+		if rows.far {
 			at.Segment, at.FirstRow = &wire.SegmentId{Holder: grant.GetReceipt().GetWorker()}, 0
 		}
 		out.ids = append(out.ids, at.GetSegment())
-		if out.all, err = joinRows(out.all, fd, at); err != nil {
+		if out.all, err = joinRows(out.all, rows.fd, at); err != nil {
 			return nil, named(err)
 		}
 	}
@@ -101,47 +101,52 @@ func segmentsOf(at *wire.Locator) []*wire.Locator {
 	return append([]*wire.Locator{at}, at.GetColumns()...)
 }
 
-// fetchRows gets rows from their holder, or else from their keeper: on this host a descriptor of the segment that they are in, from
-// another host (far) one of a segment of these rows alone.
-func (p *Process) fetchRows(access bridge.Access, holder, keeper *wire.Endpoint, at *wire.Locator) (fd int, far bool, err error) {
-	id := at.GetSegment()
-	err = bridge.NewError(bridge.Revoked, fmt.Sprintf("outrider: session %016x, which held segment %d, is gone", id.GetHolder(), id.GetNumber()))
-	for _, from := range []*wire.Endpoint{holder, keeper} {
-		if from == nil {
-			continue
-		}
-		if fd, far, err = p.fetchRowsFrom(access, from, at); err == nil {
-			break
-		}
-	}
-	return fd, far, err
+// fetched are rows of a group: a descriptor of the segment that they are in on this host, or one of a segment of them alone, which came
+// from another host (far).
+type fetched struct {
+	fd  int
+	far bool
 }
 
-func (p *Process) fetchRowsFrom(access bridge.Access, from *wire.Endpoint, at *wire.Locator) (fd int, far bool, err error) {
-	if from.GetHost() == p.host {
-		ids := []*wire.SegmentId{at.GetSegment()}
-		fds, err := p.fetchNear(access.Token, from, ids)
-		if err == nil {
-			if err = checkSegments(ids, fds); err != nil {
-				bridge.CloseDescriptors(fds)
-				return -1, false, err
+// fetchRows gets rows from their holder, or else from their keeper.
+func (p *Process) fetchRows(access bridge.Access, holder, keeper *wire.Endpoint, at *wire.Locator) (fetched, error) {
+	near := func(from *wire.Endpoint) (fetched, error) { return p.fetchRowsNear(access, from, at) }
+	return either(p.host, holder, keeper, near, func(from *wire.Endpoint) (fetched, error) {
+		if from.GetHost() == p.host {
+			rows, err := near(from)
+			if !errors.Is(err, errUnreachable) || from.GetAddress() == "" {
+				return rows, err
 			}
-			return fds[0], false, nil
 		}
-		if !errors.Is(err, errUnreachable) || from.GetAddress() == "" {
-			return -1, false, err
-		}
+		return fetchRowsFar(access, from, at)
+	})
+}
+
+func (p *Process) fetchRowsNear(access bridge.Access, from *wire.Endpoint, at *wire.Locator) (fetched, error) {
+	ids := []*wire.SegmentId{at.GetSegment()}
+	fds, err := p.fetchNear(access.Token, from, ids)
+	if err != nil {
+		return fetched{}, err
 	}
+	if err := checkSegments(ids, fds); err != nil {
+		bridge.CloseDescriptors(fds)
+		return fetched{}, err
+	}
+	return fetched{fd: fds[0]}, nil
+}
+
+func fetchRowsFar(access bridge.Access, from *wire.Endpoint, at *wire.Locator) (fetched, error) {
 	client, err := flight.Dial(from.GetAddress(), access.Token, access.Dial, node.UsableMemory(), farStall)
 	if err != nil {
-		return -1, false, err
+		return fetched{}, err
 	}
 	defer client.Close()
 	rows := &wire.Locator{Segment: at.GetSegment(), FirstRow: at.GetFirstRow(), Rows: at.GetRows()}
-	if fd, err = landOne(client, rows); err != nil {
-		return -1, false, farError(from, at.GetSegment(), err)
+	fd, err := landOne(client, rows)
+	if err != nil {
+		return fetched{}, farError(from, at.GetSegment(), err)
 	}
-	return fd, true, nil
+	return fetched{fd, true}, nil
 }
 
 // joinRows puts the rows of one more segment beside all, which it releases; nothing is beside the first.
