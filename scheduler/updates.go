@@ -34,7 +34,7 @@ func (u *update) fail(s *Scheduler, err error) {
 }
 
 // BeginUpdate takes a hold for new weights and waits for its frontier (mode Drain). Answer: UpdateStart. The same
-// session asking again for the same version gets the same hold.
+// session asking again for the same version gets the same hold, with the engines that are here by then.
 // Errors: ErrConflict (version not above the announced one, or another update stands), ErrClosed.
 func (s *Scheduler) BeginUpdate(t Ticket, session leases.Session, version int64, mode Mode) {
 	if s.later(t, func() { s.BeginUpdate(t, session, version, mode) }) {
@@ -62,11 +62,7 @@ func (s *Scheduler) begins(t Ticket, session leases.Session, version int64, mode
 	}
 	switch u := s.update; {
 	case u != nil && u.hold.session == session && u.version == version && u.announced == again && !u.recording:
-		if u.start != nil {
-			s.answer(t, *u.start, nil)
-		} else {
-			u.tickets = append(u.tickets, t)
-		}
+		s.startAgain(u, t)
 		return
 	case u != nil && u.hold.session == session && !u.recording:
 		// Its own update failed and was left: a new one takes its place.
@@ -105,19 +101,41 @@ func (s *Scheduler) startUpdate() {
 	} else {
 		start.Revoked = s.revoke(u.version)
 	}
+	u.start = &start
+	s.chooseEngines(u, func(m *member) bool { return u.announced && s.current(m) })
+	s.sent = max(s.sent, u.version)
+	s.answerAll(u.tickets, start, nil)
+	u.tickets = nil
+}
+
+// startAgain answers who asks again for an update: its answer was lost, or not every engine has confirmed. The weights go to the engines
+// that are here by now.
+func (s *Scheduler) startAgain(u *update, t Ticket) {
+	if u.start == nil {
+		u.tickets = append(u.tickets, t)
+		return
+	}
+	s.chooseEngines(u, func(m *member) bool { return s.confirmed(u, m) || u.announced && s.current(m) })
+	s.answer(t, *u.start, nil)
+}
+
+// chooseEngines names the engines that the weights of an update go to: those that it named before, and the others but for whom has them.
+func (s *Scheduler) chooseEngines(u *update, has func(*member) bool) {
+	var engines []leases.Session
 	for _, m := range s.order {
-		if m.engine() && (!u.announced || !s.current(m)) {
-			start.Engines = append(start.Engines, m.session)
+		before := slices.Contains(u.start.Engines, m.session)
+		if !m.engine() || !before && has(m) {
+			continue
+		}
+		engines = append(engines, m.session)
+		if !before {
 			if !m.suspect {
 				u.doubted = append(u.doubted, m)
 			}
 			m.suspect = true
 		}
 	}
-	u.start = &start
-	s.sent = max(s.sent, u.version)
-	s.answerAll(u.tickets, start, nil)
-	u.tickets = nil
+	u.start.Engines = engines
 }
 
 // revoke rolls back the open leases with a group that version makes too stale.
@@ -360,11 +378,10 @@ func (s *Scheduler) undo(t Ticket, id HoldID) error {
 	case u.recording:
 		return fmt.Errorf("%w: version %d is being recorded", leases.ErrConflict, u.version)
 	case u.announced:
-		if u.start != nil {
-			s.answer(t, *u.start, nil)
-			return nil
-		}
-		u.tickets = append(u.tickets, t)
+		s.startAgain(u, t)
+		return nil
+	case u.undoing:
+		u.tickets = append(u.tickets, t) // the logs have not taken the rewind yet
 		return nil
 	}
 	announced, contains, _, _ := s.ledger.Announced()

@@ -377,3 +377,11 @@ func (s *Scheduler) Confirm(session leases.Session, version int64, digest []byte
 	s.pump()
 	return m.confirmedIn, nil
 }
+
+// Serves says which version an engine confirmed last, and by which digest; zero when it is gone, or never did.
+func (s *Scheduler) Serves(session leases.Session) (version int64, digest []byte) {
+	if m := s.members[session]; m != nil {
+		return m.confirmed, m.digest
+	}
+	return 0, nil
+}

@@ -54,6 +54,8 @@ func (o *owner) engine(session leases.Session, confirmed bool) *wire.EngineState
 	if a := o.attached[session]; a != nil {
 		state.Name, state.Handle = a.join.GetName(), a.join.GetHandle()
 	}
+	version, digest := o.scheduler.Serves(session)
+	state.ConfirmedVersion, state.Digest = version, string(digest)
 	if state.GetName() == "" {
 		state.Name = fmt.Sprintf("session %016x", uint64(session))
 	}

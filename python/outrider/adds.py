@@ -129,6 +129,9 @@ def to_columns(fields: list[pa.Field], values: Mapping[str, Any], rows: int, wha
             f"{what}: the columns {sorted(values)} were given, {[field.name for field in fields]} are to be added; give each of them in one call"
         )
     arrays = [_column(field, values[field.name], rows, f"{what}: column {field.name!r}") for field in fields]
+    for field, array in zip(fields, arrays, strict=True):
+        if field.name == "loss_mask":
+            _check_mask(array, f"{what}: column 'loss_mask'")
     return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
 
 
@@ -158,6 +161,13 @@ def _column(field: pa.Field, values: Any, rows: int, what: str) -> pa.Array:
                 raise DataError(f"{what}: row {row}: expected text, found {value!r} ({type(value).__name__})")
         return pa.array(list(values), field.type)
     return pa.array(_numbers(field.type, values, what, 0))
+
+
+def _check_mask(column: pa.ListArray, what: str) -> None:
+    mask = column.flatten().to_numpy()
+    for at in np.flatnonzero(mask > 1)[:1]:
+        row = int(np.searchsorted(np.cumsum(pc.list_value_length(column).to_numpy()), at, side="right"))
+        raise DataError(f"{what}: row {row}: expected 0 or 1 for each token, found {mask[at]}")
 
 
 def _numbers(kind: pa.DataType, values: Any, what: str, depth: int) -> Any:

@@ -27,8 +27,8 @@ class EngineState:
     Attributes:
         name: As it joined: the actor's name or class.
         session: Of its membership; a restarted actor has another.
-        confirmed_version: Version that it says it holds.
-        digest: Of those weights, if it gave one.
+        confirmed_version: Version that it confirmed last; 0 before it confirmed any.
+        digest: That it gave of those weights; "" if none.
     """
 
     name: str

@@ -76,6 +76,7 @@ def test_S6_13_wrong_columns_are_refused_and_may_be_given_again(leased):
             {"loss_mask": [[1]] * 8},
             "'loss_mask': row 1: expected 2 values, as in column 'logprobs' of the same domain response, found 1",
         ),
+        ({"loss_mask": [[1], [0, 2]] * 4}, "'loss_mask': row 1: expected 0 or 1 for each token, found 2"),
     ]:
         with pytest.raises(outrider.DataError, match=message):
             critic.add(**columns)

@@ -24,6 +24,7 @@ def test_S8_01_an_update_is_confirmed_recorded_and_reopens(own):
         report = run.update_weights(1, send)
         assert threads == [threading.get_ident()]
         assert (report.version, len(report.confirmed), len(report.unconfirmed), report.errors) == (1, 1, 0, ())
+        assert [(engine.confirmed_version, engine.digest) for engine in report.confirmed] == [(1, "d1")]
         assert run.stats().announced_version == 1
         with pytest.raises(outrider.Refused, match="1"):
             run.update_weights(1, send)
