@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -27,15 +28,20 @@ func execute(cmd *cobra.Command, stderr io.Writer) int {
 	var status statusError
 	if errors.As(err, &status) {
 		if status.err != nil {
-			_, _ = fmt.Fprintln(stderr, "Error:", status.err)
+			say(stderr, status.err)
 		}
 		return status.status
 	}
 	if err != nil {
-		_, _ = fmt.Fprintln(stderr, "Error:", err)
+		say(stderr, err)
 		return sidecar.ExitUsage
 	}
 	return 0
+}
+
+// say prints an error as the program's, whether Outrider or a library worded it.
+func say(stderr io.Writer, err error) {
+	_, _ = fmt.Fprintln(stderr, "outrider:", strings.TrimPrefix(err.Error(), "outrider: "))
 }
 
 // statusError is an error that ends the process with a status of its own.
