@@ -91,8 +91,14 @@ func (p *Process) dispatch(frame *wire.Frame) {
 		p.withMember(frame, func(m *member) { m.offer(frame, body.Offer) })
 	case *wire.Frame_Confirm:
 		p.withMember(frame, func(m *member) { m.confirm(frame, body.Confirm) })
+	case *wire.Frame_GetMetrics:
+		if frame.GetMember() == 0 && p.owner != nil {
+			p.ownMetrics(frame)
+			return
+		}
+		p.withMember(frame, func(m *member) { m.forward(frame) })
 	case *wire.Frame_Take, *wire.Frame_CancelTake, *wire.Frame_Publish, *wire.Frame_Commit, *wire.Frame_Rollback, *wire.Frame_LeaseStatus,
-		*wire.Frame_DiscardGroups, *wire.Frame_GetState, *wire.Frame_Saved, *wire.Frame_Rewind, *wire.Frame_GetStats, *wire.Frame_GetMetrics, *wire.Frame_Close,
+		*wire.Frame_DiscardGroups, *wire.Frame_GetState, *wire.Frame_Saved, *wire.Frame_Rewind, *wire.Frame_GetStats, *wire.Frame_Close,
 		*wire.Frame_Hold, *wire.Frame_AwaitFrontier, *wire.Frame_ReleaseHold, *wire.Frame_BeginUpdate, *wire.Frame_GetUpdate,
 		*wire.Frame_RecordUpdate, *wire.Frame_UndoUpdate, *wire.Frame_Credit, *wire.Frame_EndStream, *wire.Frame_CancelGroups, *wire.Frame_Quiet:
 		p.withMember(frame, func(m *member) { m.forward(frame) })

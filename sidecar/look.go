@@ -75,14 +75,31 @@ func (p *Process) look(run string, answer func(*wire.Status, error)) {
 
 // look gives the present numbers to another loop.
 func (o *owner) look(then func(*wire.Stats, error)) {
-	answer := func() { then(o.stats(), nil) }
-	if !o.post(func() {
-		if o.scheduler.Deciding() {
-			o.delayed = append(o.delayed, answer)
-			return
-		}
-		answer()
-	}) {
+	if !o.whenDecided(func() { then(o.stats(), nil) }) {
 		then(nil, bridge.NewError(bridge.Closed, "outrider: the owner has ended"))
 	}
+}
+
+// ownMetrics gives the numbers of the run to the process that owns it, which needs no session for that.
+func (p *Process) ownMetrics(frame *wire.Frame) {
+	o := p.owner
+	if !o.whenDecided(func() {
+		text, err := o.metrics()
+		p.loop.post(func() {
+			p.answer(frame, &wire.Frame{Body: &wire.Frame_Metrics_{Metrics_: &wire.Metrics{Text: text}}}, err)
+		})
+	}) {
+		p.answer(frame, nil, bridge.NewError(bridge.Closed, "outrider: the owner has ended"))
+	}
+}
+
+// whenDecided runs f in the owner's loop when no commit is half done; false: the owner has ended.
+func (o *owner) whenDecided(f func()) bool {
+	return o.post(func() {
+		if o.scheduler.Deciding() {
+			o.delayed = append(o.delayed, f)
+			return
+		}
+		f()
+	})
 }

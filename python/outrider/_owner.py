@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass
 from typing import Any, cast
 
-from outrider import _ray
+from outrider import _metrics, _ray
 from outrider import _wire_pb2 as wire
 from outrider._key import Key
 from outrider.errors import Conflict, Error, OwnerLost, StartError
@@ -67,6 +67,7 @@ class OwnerActor:
             os._exit(1)
 
         owner.on_lost = lost
+        _metrics.export(owner)
 
     def describe(self) -> tuple[Key, str] | Error:
         """The run's key and the owner's address, or why it could not start."""

@@ -1,4 +1,4 @@
-"""Runs in a box of its own: a Ray with a dashboard, the main job submitted to it, then a look around. `submit.py JOB OUT TMP`."""
+"""Runs in a box of its own: a Ray with a dashboard, jobs submitted to it, then a look around. `submit.py JOB OUT TMP`."""
 
 import json
 import os
@@ -19,27 +19,42 @@ def everything():
     return [*processes, *sorted(traces.all_sockets()), *sorted(traces.all_memory())]
 
 
-def main(job, out, temporary):
+def start_ray(temporary):
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
-    os.environ["RAY_AUTH_MODE"] = "disabled"
+    os.environ |= {"RAY_AUTH_MODE": "disabled", traces.MARK: "submitted"}
     head = ["start", "--head", "--node-ip-address=127.0.0.1", f"--port={PORT}", f"--dashboard-port={DASHBOARD}"]
     start = [*head, "--num-cpus=4", "--include-dashboard=true", f"--temp-dir={temporary}", "--disable-usage-stats"]
     subprocess.run([sys.executable, "-c", "from ray.scripts.scripts import main; main()", *start], check=True)
-    client = JobSubmissionClient(f"http://127.0.0.1:{DASHBOARD}")
+    return JobSubmissionClient(f"http://127.0.0.1:{DASHBOARD}")
+
+
+def submit(client, directory, command, *, stop=False, **environment):
+    """Follows a job to its end, or stops it once it is ready; says its status, how much of Outrider there was, and what is left."""
     submitted = client.submit_job(
-        entrypoint=f"{sys.executable} job.py",
-        runtime_env={"working_dir": job, "env_vars": {"STEPS": "20", "OUT": str(out / "out")}},
+        entrypoint=f"{sys.executable} {command}",
+        runtime_env={"working_dir": str(directory), "env_vars": environment},
     )
-    seen = []
+    seen, stopped = [], []
 
     def ended():
         seen.append(len(everything()))
+        if stop and not stopped and "ready" in client.get_job_logs(submitted):
+            stopped.append(client.stop_job(submitted))
         return client.get_job_status(submitted).is_terminal()
 
     traces.until(ended, 600, step=0.5)
     traces.until(lambda: not everything(), traces.SECONDS)
-    found = {"status": client.get_job_status(submitted).value, "seen": max(seen), "left": everything()}
     print(client.get_job_logs(submitted))
+    return {"status": client.get_job_status(submitted).value, "seen": max(seen), "left": everything()}
+
+
+def main(job, out, temporary):
+    client, here = start_ray(temporary), Path(__file__).parent
+    found = [
+        submit(client, job, "job.py", STEPS="20", OUT=str(out / "out")),
+        submit(client, here, "driver.py raises", ADDRESS="auto"),
+        submit(client, here, "driver.py waits", ADDRESS="auto", stop=True),
+    ]
     (out / "found.json").write_text(json.dumps(found))
 
 

@@ -149,8 +149,8 @@ def in_a_box():
 
 
 @pytest.mark.skipif(in_a_box() is not None, reason=f"no namespaces of one's own here: {in_a_box()}")
-def test_L_05_a_submitted_main_job_succeeds_and_leaves_nothing(tmp_path, short, spelling):
-    """The box has its own processes and sockets, so whatever is found there at the end is this job's."""
+def test_L_05_a_submitted_job_ends_as_it_should_and_leaves_nothing(tmp_path, short, spelling):
+    """The box has its own processes and sockets, so whatever is found there after a job is that job's."""
     done = subprocess.run(
         [*BOX, sys.executable, str(HERE / "submit.py"), str(spelling), str(tmp_path), short],
         env={**os.environ, "PYTHONPATH": str(HERE), "TMPDIR": short},
@@ -161,7 +161,8 @@ def test_L_05_a_submitted_main_job_succeeds_and_leaves_nothing(tmp_path, short, 
     )
     assert done.returncode == 0, done.stdout
     found = json.loads((tmp_path / "found.json").read_text())
-    assert found["status"] == "SUCCEEDED", done.stdout
-    assert found["seen"] > 0  # there were sidecars while it ran
-    assert found["left"] == []
+    assert [job["status"] for job in found] == ["SUCCEEDED", "FAILED", "STOPPED"], done.stdout
+    assert all(job["seen"] > 0 for job in found)  # there were sidecars while it ran
+    assert [job["left"] for job in found] == [[], [], []]
     assert "each once in the final weights" in (tmp_path / "out" / "summary.txt").read_text()
+    assert "RuntimeError: as told" in done.stdout
