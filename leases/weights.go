@@ -9,6 +9,20 @@ func (l *Ledger) Announced() (version, contains int64, timeline Timeline, digest
 	return a.version, a.contains, a.timeline, a.digest
 }
 
+// DigestAt is the digest of the newest version that contains exactly what was committed up to a rollout, as far back as the base; nil
+// when there is none or it was recorded without.
+func (l *Ledger) DigestAt(rollout int64) (version int64, digest []byte) {
+	if l.announced.contains == rollout {
+		return l.announced.version, l.announced.digest
+	}
+	for _, r := range l.effective {
+		if r.kind == recordVersion && r.mark.contains == rollout {
+			version, digest = r.mark.version, r.mark.digest
+		}
+	}
+	return version, digest
+}
+
 // Version is the announced weight version.
 func (l *Ledger) Version() int64 { return l.announced.version }
 

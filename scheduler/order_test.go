@@ -128,7 +128,7 @@ func (f *fleet) step() {
 func (f *fleet) announce(version int64) {
 	var start UpdateStart
 	f.ticket++
-	f.s.BeginUpdate(f.ticket, fleetTrainer, version, InFlight)
+	f.s.BeginUpdate(f.ticket, fleetTrainer, version, InFlight, nil)
 	for _, e := range f.s.Effects() {
 		if a, ok := e.(Answer); ok {
 			require.NoError(f.t, a.Err)
@@ -136,7 +136,7 @@ func (f *fleet) announce(version int64) {
 		}
 	}
 	f.ticket++
-	f.s.Record(f.ticket, start.Hold, nil)
+	f.s.Record(f.ticket, start.Hold)
 	f.carry()
 }
 

@@ -2,15 +2,17 @@ package scheduler
 
 import (
 	"fmt"
+	"slices"
 
 	"outrider/leases"
 )
 
 // Restored says that a rank's weights contain everything up to a rollout, and nothing after it: the word of the process itself,
 // which a rewind cannot stand for. It may come before the run goes back: behind says that the run is at a later rollout yet.
-// Then the rank trains nothing before the run is at this one, too.
-// Errors: ErrRefused (no trainer rank; a rollout that is not committed), ErrConflict (a commit is being replicated).
-func (s *Scheduler) Restored(session leases.Session, rollout int64) (behind bool, err error) {
+// Then the rank trains nothing before the run is at this one, too. digest may be nil; else it has to be that of the version that was
+// recorded for exactly this rollout, where that has one.
+// Errors: ErrRefused (no trainer rank; a rollout that is not committed; other weights), ErrConflict (a commit is being replicated).
+func (s *Scheduler) Restored(session leases.Session, rollout int64, digest []byte) (behind bool, err error) {
 	if err := s.readyErr(); err != nil {
 		return false, err
 	}
@@ -29,6 +31,9 @@ func (s *Scheduler) Restored(session leases.Session, rollout int64) (behind bool
 		if r.lease != nil && rollout < last {
 			return false, fmt.Errorf("%w: rollout %d is being committed (admission %d); say what the weights contain when that is decided", leases.ErrConflict, r.lease.Rollout, r.lease.Admission)
 		}
+	}
+	if version, want := s.ledger.DigestAt(rollout); len(digest) > 0 && len(want) > 0 && !slices.Equal(digest, want) {
+		return false, fmt.Errorf("%w: %s says that its weights of rollout %d have digest %q, those of version %d, which is of that rollout, have %q; load these", leases.ErrRefused, m.rank(), rollout, digest, version, want)
 	}
 	m.stateAt, m.unsaid = rollout, false
 	return rollout < last, nil

@@ -142,6 +142,8 @@ type MemberStats struct {
 	// Confirmed is the weight version that it confirmed last; Current says whether it may get work with it.
 	Confirmed int64
 	Current   bool
+	// Engine says that it holds serving weights itself.
+	Engine bool
 	// Mapped is what a rank's process has mapped of rollouts.
 	Mapped Mapped
 }
@@ -153,7 +155,7 @@ func (s *Scheduler) MemberStats() []MemberStats {
 		if m.worker == nil && m.serves == nil && m.trainer == nil {
 			continue
 		}
-		one := MemberStats{Session: m.session, Mapped: m.mappedBy(s.now)}
+		one := MemberStats{Session: m.session, Engine: m.engine(), Mapped: m.mappedBy(s.now)}
 		if m.worker != nil || m.serves != nil {
 			one.Executing, one.Stuck, one.Confirmed, one.Current = m.charged, m.stuck, m.confirmedBy(), s.ledger != nil && s.current(m)
 		}

@@ -14,6 +14,8 @@ type update struct {
 	// contains is the last rollout that was committed when the update began: its weights were made before, whatever is
 	// committed while they travel.
 	contains int64
+	// digest is the trainer's, of the weights that are sent; empty: it gave none.
+	digest []byte
 	// announced is set when version is the announced one: a rebroadcast, or what an Undo went back to.
 	announced bool
 	mode      Mode
@@ -34,13 +36,14 @@ func (u *update) fail(s *Scheduler, err error) {
 }
 
 // BeginUpdate takes a hold for new weights and waits for its frontier (mode Drain). Answer: UpdateStart. The same
-// session asking again for the same version gets the same hold, with the engines that are here by then.
+// session asking again for the same version gets the same hold, with the engines that are here by then. digest is that of the weights: an
+// engine that confirms another one has failed to load; nil: what the engines say themselves has to agree.
 // Errors: ErrConflict (version not above the announced one, or another update stands), ErrClosed.
-func (s *Scheduler) BeginUpdate(t Ticket, session leases.Session, version int64, mode Mode) {
-	if s.later(t, func() { s.BeginUpdate(t, session, version, mode) }) {
+func (s *Scheduler) BeginUpdate(t Ticket, session leases.Session, version int64, mode Mode, digest []byte) {
+	if s.later(t, func() { s.BeginUpdate(t, session, version, mode, digest) }) {
 		return
 	}
-	s.begins(t, session, version, mode, false)
+	s.begins(t, session, &update{version: version, mode: mode, digest: slices.Clone(digest)})
 }
 
 // Rebroadcast is BeginUpdate for the announced version, to unconfirmed engines only. Answer: UpdateStart.
@@ -48,20 +51,22 @@ func (s *Scheduler) Rebroadcast(t Ticket, session leases.Session) {
 	if s.later(t, func() { s.Rebroadcast(t, session) }) {
 		return
 	}
-	s.begins(t, session, 0, InFlight, true)
+	s.begins(t, session, &update{announced: true, mode: InFlight})
 }
 
-func (s *Scheduler) begins(t Ticket, session leases.Session, version int64, mode Mode, again bool) {
+func (s *Scheduler) begins(t Ticket, session leases.Session, begun *update) {
 	if err := s.openErr(); err != nil {
 		s.answer(t, nil, err)
 		return
 	}
 	announced := s.ledger.Version()
-	if again {
-		version = announced
+	if begun.announced {
+		_, _, _, begun.digest = s.ledger.Announced()
+		begun.version = announced
 	}
+	version := begun.version
 	switch u := s.update; {
-	case u != nil && u.hold.session == session && u.version == version && u.announced == again && !u.recording:
+	case u != nil && u.hold.session == session && u.version == version && u.announced == begun.announced && slices.Equal(u.digest, begun.digest) && !u.recording:
 		s.startAgain(u, t)
 		return
 	case u != nil && u.hold.session == session && !u.recording:
@@ -71,7 +76,7 @@ func (s *Scheduler) begins(t Ticket, session leases.Session, version int64, mode
 		s.answer(t, nil, fmt.Errorf("%w: session %s is updating to version %d (hold %d); wait until that is recorded or released", leases.ErrConflict, u.hold.session, u.version, u.hold.id))
 		return
 	}
-	if !again && version <= announced {
+	if !begun.announced && version <= announced {
 		s.answer(t, nil, fmt.Errorf("%w: version %d is not above the announced version %d; rebroadcast that, or announce a higher one", leases.ErrConflict, version, announced))
 		return
 	}
@@ -80,7 +85,8 @@ func (s *Scheduler) begins(t Ticket, session leases.Session, version int64, mode
 		s.answer(t, nil, err)
 		return
 	}
-	s.update = &update{hold: h, version: version, contains: s.ledger.LastRollout(), announced: again, mode: mode, tickets: []Ticket{t}}
+	begun.hold, begun.contains, begun.tickets = h, s.ledger.LastRollout(), []Ticket{t}
+	s.update = begun
 	if o := s.before(h); o != nil {
 		s.log(Info, "an update waits for the end of a hold", "version", version, "hold", o.id, "reason", o.reason)
 	}
@@ -94,10 +100,10 @@ func (s *Scheduler) startUpdate() {
 	if u.start != nil || !s.mayBegin(u.hold, u.mode == Drain) {
 		return
 	}
-	_, contains, _, digest := s.ledger.Announced()
+	_, contains, _, _ := s.ledger.Announced()
 	start := UpdateStart{Hold: u.hold.id, Version: u.version, Rollout: u.contains}
 	if u.announced {
-		start.Digest, start.Rollout = digest, contains
+		start.Digest, start.Rollout = u.digest, contains
 	} else {
 		start.Revoked = s.revoke(u.version)
 	}
@@ -172,17 +178,40 @@ func (s *Scheduler) confirmed(u *update, m *member) bool {
 	return !m.suspect && m.confirmed == u.version && m.confirmedIn == s.ledger.Timeline()
 }
 
+// digest is that of an update's weights: the trainer's word, else the one that the engines name which confirmed and name one.
+// Of engines that contradict each other nobody could say which is right: none of them counts.
+func (s *Scheduler) digest(u *update) (digest []byte, contradicted []*member) {
+	if len(u.digest) > 0 {
+		return u.digest, nil
+	}
+	var named []*member
+	for _, m := range s.order {
+		if m.engine() && s.confirmed(u, m) && len(m.digest) > 0 {
+			named = append(named, m)
+		}
+	}
+	for _, m := range named {
+		if !slices.Equal(m.digest, named[0].digest) {
+			return nil, named
+		}
+		digest = m.digest
+	}
+	return digest, nil
+}
+
 func (s *Scheduler) report(u *update) UpdateReport {
 	out := UpdateReport{Version: u.version}
 	if u.start == nil {
 		return out
 	}
 	out.Revoked = u.start.Revoked
+	_, contradicted := s.digest(u)
+	confirmed := func(m *member) bool { return s.confirmed(u, m) && !slices.Contains(contradicted, m) }
 	for _, session := range u.start.Engines {
 		m := s.members[session]
 		switch {
 		case m == nil:
-		case s.confirmed(u, m):
+		case confirmed(m):
 			out.Confirmed = append(out.Confirmed, session)
 		default:
 			out.Unconfirmed = append(out.Unconfirmed, session)
@@ -190,7 +219,7 @@ func (s *Scheduler) report(u *update) UpdateReport {
 	}
 	// An engine that came meanwhile and has loaded the version, for example the next life of one that died in the load, counts.
 	for _, m := range s.order {
-		if !u.announced && m.engine() && s.confirmed(u, m) && !slices.Contains(u.start.Engines, m.session) {
+		if !u.announced && m.engine() && confirmed(m) && !slices.Contains(u.start.Engines, m.session) {
 			out.Confirmed = append(out.Confirmed, m.session)
 		}
 	}
@@ -209,17 +238,17 @@ func (s *Scheduler) UpdateStatus(id HoldID) (UpdateReport, error) {
 	return s.report(u), nil
 }
 
-// Record announces the update's version: the entry goes to the trainers' logs, then the hold ends. digest may be nil.
+// Record announces the update's version: the entry goes to the trainers' logs, then the hold ends.
 // Answer: UpdateReport. Errors: ErrStale (no such update, recorded before), ErrConflict (its frontier has not ended, it is being undone),
 // ErrUpdateFailed (no engine confirmed; the hold stays).
-func (s *Scheduler) Record(t Ticket, id HoldID, digest []byte) {
-	if err := s.record(t, id, digest); err != nil {
+func (s *Scheduler) Record(t Ticket, id HoldID) {
+	if err := s.record(t, id); err != nil {
 		s.answer(t, nil, err)
 	}
 	s.pump()
 }
 
-func (s *Scheduler) record(t Ticket, id HoldID, digest []byte) error {
+func (s *Scheduler) record(t Ticket, id HoldID) error {
 	if err := s.openErr(); err != nil {
 		return err
 	}
@@ -235,9 +264,9 @@ func (s *Scheduler) record(t Ticket, id HoldID, digest []byte) error {
 		u.tickets = append(u.tickets, t)
 		return nil
 	}
-	for _, session := range u.start.Engines {
-		if m := s.members[session]; m != nil && s.confirmed(u, m) && len(digest) > 0 && len(m.digest) > 0 && !slices.Equal(digest, m.digest) {
-			s.log(Warn, "engine confirmed other weights than the trainer's", "engine", session, "version", u.version)
+	if _, contradicted := s.digest(u); contradicted != nil {
+		for _, m := range contradicted {
+			s.log(Warn, "engines contradict each other about the weights", "engine", m.session, "version", u.version, "digest", string(m.digest))
 			m.suspect = true
 		}
 	}
@@ -252,14 +281,15 @@ func (s *Scheduler) record(t Ticket, id HoldID, digest []byte) error {
 		s.finishRecord(u)
 		return nil
 	}
-	s.announce(u, digest)
+	s.announce(u)
 	return nil
 }
 
 // announce gives the update's version to the trainers' logs; it counts when they have it.
-func (s *Scheduler) announce(u *update, digest []byte) {
+func (s *Scheduler) announce(u *update) {
 	report := s.report(u)
 	u.recording = true
+	digest, _ := s.digest(u)
 	entry := s.ledger.StartVersion(u.version, u.contains, digest)
 	s.replicate(&replication{entry: entry, done: func() {
 		if err := s.ledger.FinishVersion(entry); err != nil {
@@ -308,14 +338,8 @@ func (s *Scheduler) heirless(u *update) bool {
 	if len(report.Confirmed) == 0 || len(report.Unconfirmed) > 0 {
 		return false
 	}
-	digest := s.members[report.Confirmed[0]].digest
-	for _, session := range report.Confirmed {
-		if !slices.Equal(digest, s.members[session].digest) {
-			return false
-		}
-	}
 	s.log(Warn, "recording an update whose session ended: every engine has confirmed it", "version", u.version)
-	s.announce(u, digest)
+	s.announce(u)
 	return true
 }
 
@@ -384,13 +408,13 @@ func (s *Scheduler) undo(t Ticket, id HoldID) error {
 		u.tickets = append(u.tickets, t) // the logs have not taken the rewind yet
 		return nil
 	}
-	announced, contains, _, _ := s.ledger.Announced()
+	announced, contains, _, digest := s.ledger.Announced()
 	ready := func() {
 		if s.update != u {
 			s.answer(t, nil, fmt.Errorf("%w: hold %d ended while the run rewound to rollout %d", leases.ErrStale, id, contains))
 			return
 		}
-		u.version, u.announced, u.mode, u.start, u.failed = announced, true, InFlight, nil, false
+		u.version, u.digest, u.announced, u.mode, u.start, u.failed = announced, digest, true, InFlight, nil, false
 		u.tickets = append(u.tickets, t)
 		s.startUpdate()
 	}

@@ -351,7 +351,7 @@ func (s *Scheduler) serves(m *member, version int64, in leases.Timeline) bool {
 
 // Confirm says that an engine serves version. The answer is the timeline in which that counts; the engine's
 // sidecar repeats both when it attaches again. digest may be nil.
-// Errors: ErrUnknown, ErrRefused (a digest that is not the recorded one), ErrNotReady.
+// Errors: ErrUnknown, ErrRefused (a digest that is not the trainer's of that version), ErrNotReady.
 func (s *Scheduler) Confirm(session leases.Session, version int64, digest []byte) (leases.Timeline, error) {
 	if s.dead != nil {
 		return leases.Timeline{}, s.dead
@@ -364,9 +364,14 @@ func (s *Scheduler) Confirm(session leases.Session, version int64, digest []byte
 		return leases.Timeline{}, s.notReady("confirm")
 	}
 	announced, _, _, want := s.ledger.Announced()
-	if version == announced && len(want) > 0 && len(digest) > 0 && !slices.Equal(want, digest) {
+	if u := s.update; u != nil && u.version == version {
+		want = u.digest
+	} else if version != announced {
+		want = nil
+	}
+	if len(want) > 0 && len(digest) > 0 && !slices.Equal(want, digest) {
 		m.suspect = true
-		return leases.Timeline{}, fmt.Errorf("%w: engine %s confirms version %d with digest %x, the trainer's is %x; load it again", leases.ErrRefused, session, version, digest, want)
+		return leases.Timeline{}, fmt.Errorf("%w: engine %s confirms version %d with digest %q, the trainer's is %q; load it again", leases.ErrRefused, session, version, digest, want)
 	}
 	m.confirmed, m.confirmedIn, m.digest, m.suspect = version, s.ledger.Timeline(), slices.Clone(digest), false
 	m.confirms++

@@ -84,6 +84,9 @@ func (c runCollector) Collect(out chan<- prometheus.Metric) {
 	put(prometheus.GaugeValue, "trainers", "Attached trainer ranks.", float64(s.GetTrainers()))
 	for _, m := range s.GetMembers() {
 		rank := []string{"role", m.GetRole(), "name", m.GetName(), "pid", strconv.FormatInt(m.GetPid(), 10), "session", fmt.Sprintf("%016x", m.GetSession())}
+		if m.GetEngine() {
+			put(prometheus.GaugeValue, "engine_lag_versions", "Versions that an engine's confirmed one is below the announced one; the staleness of data is another number.", float64(s.GetAnnouncedVersion()-m.GetConfirmedVersion()), rank...)
+		}
 		if m.GetMappedBytes() > 0 {
 			put(prometheus.GaugeValue, "mapped_bytes", "What a rank's process has mapped of rollouts.", float64(m.GetMappedBytes()), rank...)
 		}

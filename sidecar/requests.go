@@ -84,7 +84,7 @@ func (o *owner) event(a *attached, frame *wire.Frame) {
 	case *wire.Frame_GetColumn:
 		reply(o.added(a, body.GetColumn))
 	case *wire.Frame_Restored:
-		unsaid, err := s.Restored(a.session, body.Restored.GetRollout())
+		unsaid, err := s.Restored(a.session, body.Restored.GetRollout(), []byte(body.Restored.GetDigest()))
 		reply(&wire.Frame{Body: &wire.Frame_Restored{Restored: &wire.Restored{Rollout: body.Restored.GetRollout(), Unsaid: unsaid}}}, err)
 	case *wire.Frame_Mapped:
 		o.mapped(a, body.Mapped)
@@ -116,7 +116,7 @@ func (o *owner) event(a *attached, frame *wire.Frame) {
 		s.Record(o.ticket(func(value any, err error) {
 			report, _ := value.(scheduler.UpdateReport)
 			reply(o.updateReport(report, body.RecordUpdate.GetHold()), err)
-		}), scheduler.HoldID(body.RecordUpdate.GetHold()), []byte(body.RecordUpdate.GetDigest()))
+		}), scheduler.HoldID(body.RecordUpdate.GetHold()))
 	case *wire.Frame_UndoUpdate:
 		s.Undo(o.ticket(answering(reply, o.updating)), scheduler.HoldID(body.UndoUpdate.GetHold()))
 	case *wire.Frame_GetState:

@@ -105,7 +105,7 @@ func (o *owner) memberStats() []*wire.MemberStats {
 		w := known[session]
 		out = append(out, &wire.MemberStats{
 			Name: a.join.GetName(), Role: roleOf(a.join), Session: uint64(session), Executing: w.Executing, Slots: w.Slots, ConfirmedVersion: w.Confirmed, Confirmed: w.Current, Stuck: w.Stuck, Orphans: w.Orphans,
-			Pid: a.join.GetPid(), MappedBytes: w.Mapped.Bytes, HeldSegments: w.Mapped.HeldSegments, HeldBytes: w.Mapped.HeldBytes, HeldSeconds: w.Mapped.HeldFor.Seconds(),
+			Pid: a.join.GetPid(), Engine: w.Engine, MappedBytes: w.Mapped.Bytes, HeldSegments: w.Mapped.HeldSegments, HeldBytes: w.Mapped.HeldBytes, HeldSeconds: w.Mapped.HeldFor.Seconds(),
 		})
 	}
 	slices.SortFunc(out, func(a, b *wire.MemberStats) int { return cmp.Compare(a.GetSession(), b.GetSession()) })

@@ -23,7 +23,7 @@ func (o *owner) beginUpdate(a *attached, begin *wire.BeginUpdate, reply reply) {
 		o.scheduler.Rebroadcast(ticket, a.session)
 		return
 	}
-	o.scheduler.BeginUpdate(ticket, a.session, begin.GetVersion(), mode)
+	o.scheduler.BeginUpdate(ticket, a.session, begin.GetVersion(), mode, []byte(begin.GetDigest()))
 }
 
 // updating names the engines that are to load a version.

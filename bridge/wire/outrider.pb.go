@@ -4167,6 +4167,7 @@ func (x *NewTerm) GetTerm() *Term {
 type Restored struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Rollout int64                  `protobuf:"varint,200,opt,name=rollout,proto3" json:"rollout,omitempty"` // -1: none
+	Digest  string                 `protobuf:"bytes,361,opt,name=digest,proto3" json:"digest,omitempty"`    // of the weights, compared with the one recorded for that rollout; empty: not compared
 	// In the answer: the run is at a later one still, so this rank trains nothing before the run has gone back, or it says otherwise.
 	Unsaid        bool `protobuf:"varint,201,opt,name=unsaid,proto3" json:"unsaid,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -4208,6 +4209,13 @@ func (x *Restored) GetRollout() int64 {
 		return x.Rollout
 	}
 	return 0
+}
+
+func (x *Restored) GetDigest() string {
+	if x != nil {
+		return x.Digest
+	}
+	return ""
 }
 
 func (x *Restored) GetUnsaid() bool {
@@ -8955,6 +8963,7 @@ type MemberStats struct {
 	HeldSegments  int64   `protobuf:"varint,292,opt,name=held_segments,json=heldSegments,proto3" json:"held_segments,omitempty"`
 	HeldBytes     int64   `protobuf:"varint,293,opt,name=held_bytes,json=heldBytes,proto3" json:"held_bytes,omitempty"`
 	HeldSeconds   float64 `protobuf:"fixed64,294,opt,name=held_seconds,json=heldSeconds,proto3" json:"held_seconds,omitempty"`
+	Engine        bool    `protobuf:"varint,362,opt,name=engine,proto3" json:"engine,omitempty"` // holds serving weights: confirmed_version is its own
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -9085,6 +9094,13 @@ func (x *MemberStats) GetHeldSeconds() float64 {
 		return x.HeldSeconds
 	}
 	return 0
+}
+
+func (x *MemberStats) GetEngine() bool {
+	if x != nil {
+		return x.Engine
+	}
+	return false
 }
 
 // The run's numbers in the Prometheus text format.
@@ -9445,6 +9461,7 @@ type BeginUpdate struct {
 	Version       int64                  `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
 	Mode          string                 `protobuf:"bytes,2,opt,name=mode,proto3" json:"mode,omitempty"`                // "drain", "in_flight"
 	Rebroadcast   bool                   `protobuf:"varint,3,opt,name=rebroadcast,proto3" json:"rebroadcast,omitempty"` // the announced version, to those that have not confirmed it
+	Digest        string                 `protobuf:"bytes,360,opt,name=digest,proto3" json:"digest,omitempty"`          // of the weights; empty: those that the engines name have to agree
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -9498,6 +9515,13 @@ func (x *BeginUpdate) GetRebroadcast() bool {
 		return x.Rebroadcast
 	}
 	return false
+}
+
+func (x *BeginUpdate) GetDigest() string {
+	if x != nil {
+		return x.Digest
+	}
+	return ""
 }
 
 type EngineState struct {
@@ -9724,7 +9748,6 @@ func (x *GetUpdate) GetHold() uint64 {
 type RecordUpdate struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Hold          uint64                 `protobuf:"varint,1,opt,name=hold,proto3" json:"hold,omitempty"`
-	Digest        string                 `protobuf:"bytes,2,opt,name=digest,proto3" json:"digest,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -9764,13 +9787,6 @@ func (x *RecordUpdate) GetHold() uint64 {
 		return x.Hold
 	}
 	return 0
-}
-
-func (x *RecordUpdate) GetDigest() string {
-	if x != nil {
-		return x.Digest
-	}
-	return ""
 }
 
 // The trainer is back at the last version: rewinds the ledger to the rollout it contains. The hold stays, now about the last version.
@@ -10142,9 +10158,10 @@ const file_outrider_proto_rawDesc = "" +
 	"\aLocated\x12\x18\n" +
 	"\aaddress\x18\x01 \x01(\tR\aaddress\"0\n" +
 	"\aNewTerm\x12%\n" +
-	"\x04term\x18\x01 \x01(\v2\x11.outrider.v1.TermR\x04term\">\n" +
+	"\x04term\x18\x01 \x01(\v2\x11.outrider.v1.TermR\x04term\"W\n" +
 	"\bRestored\x12\x19\n" +
 	"\arollout\x18\xc8\x01 \x01(\x03R\arollout\x12\x17\n" +
+	"\x06digest\x18\xe9\x02 \x01(\tR\x06digest\x12\x17\n" +
 	"\x06unsaid\x18\xc9\x01 \x01(\bR\x06unsaid\"}\n" +
 	"\vNewTimeline\x121\n" +
 	"\btimeline\x18\x01 \x01(\v2\x15.outrider.v1.TimelineR\btimeline\x12\x18\n" +
@@ -10514,7 +10531,7 @@ const file_outrider_proto_rawDesc = "" +
 	"\vmax_version\x18\x04 \x01(\x03R\n" +
 	"maxVersion\x12\x16\n" +
 	"\x06became\x18\x05 \x01(\tR\x06became\x12(\n" +
-	"\x04kept\x18\x06 \x01(\v2\x14.outrider.v1.ReceiptR\x04kept\"\xa0\x03\n" +
+	"\x04kept\x18\x06 \x01(\v2\x14.outrider.v1.ReceiptR\x04kept\"\xb9\x03\n" +
 	"\vMemberStats\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04role\x18\x02 \x01(\tR\x04role\x12\x18\n" +
@@ -10530,7 +10547,8 @@ const file_outrider_proto_rawDesc = "" +
 	"\rheld_segments\x18\xa4\x02 \x01(\x03R\fheldSegments\x12\x1e\n" +
 	"\n" +
 	"held_bytes\x18\xa5\x02 \x01(\x03R\theldBytes\x12\"\n" +
-	"\fheld_seconds\x18\xa6\x02 \x01(\x01R\vheldSeconds\"\f\n" +
+	"\fheld_seconds\x18\xa6\x02 \x01(\x01R\vheldSeconds\x12\x17\n" +
+	"\x06engine\x18\xea\x02 \x01(\bR\x06engine\"\f\n" +
 	"\n" +
 	"GetMetrics\"\x1d\n" +
 	"\aMetrics\x12\x12\n" +
@@ -10547,11 +10565,12 @@ const file_outrider_proto_rawDesc = "" +
 	"\rAwaitFrontier\x12\x12\n" +
 	"\x04hold\x18\x01 \x01(\x04R\x04hold\"!\n" +
 	"\vReleaseHold\x12\x12\n" +
-	"\x04hold\x18\x01 \x01(\x04R\x04hold\"]\n" +
+	"\x04hold\x18\x01 \x01(\x04R\x04hold\"v\n" +
 	"\vBeginUpdate\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\x03R\aversion\x12\x12\n" +
 	"\x04mode\x18\x02 \x01(\tR\x04mode\x12 \n" +
-	"\vrebroadcast\x18\x03 \x01(\bR\vrebroadcast\"\xb6\x01\n" +
+	"\vrebroadcast\x18\x03 \x01(\bR\vrebroadcast\x12\x17\n" +
+	"\x06digest\x18\xe8\x02 \x01(\tR\x06digest\"\xb6\x01\n" +
 	"\vEngineState\x12\x18\n" +
 	"\asession\x18\x01 \x01(\x06R\asession\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x16\n" +
@@ -10568,10 +10587,9 @@ const file_outrider_proto_rawDesc = "" +
 	"\x06digest\x18\x06 \x01(\tR\x06digest\x12\x18\n" +
 	"\arollout\x18\a \x01(\x03R\arollout\"\x1f\n" +
 	"\tGetUpdate\x12\x12\n" +
-	"\x04hold\x18\x01 \x01(\x04R\x04hold\":\n" +
+	"\x04hold\x18\x01 \x01(\x04R\x04hold\"(\n" +
 	"\fRecordUpdate\x12\x12\n" +
-	"\x04hold\x18\x01 \x01(\x04R\x04hold\x12\x16\n" +
-	"\x06digest\x18\x02 \x01(\tR\x06digest\" \n" +
+	"\x04hold\x18\x01 \x01(\x04R\x04holdJ\x04\b\x02\x10\x03\" \n" +
 	"\n" +
 	"UndoUpdate\x12\x12\n" +
 	"\x04hold\x18\x01 \x01(\x04R\x04hold2>\n" +

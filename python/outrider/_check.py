@@ -110,6 +110,22 @@ def optional_count(name: str, value: Any, least: int, most: int = INT64) -> int 
     return None if value is None else count(name, value, least, most)
 
 
+def optional_text(name: str, value: Any) -> str:
+    """A text that may be left out.
+
+    Returns:
+        It; empty when it is None.
+
+    Raises:
+        ConfigError: Something else than a text, or an empty one.
+    """
+    if value is None:
+        return ""
+    if not isinstance(value, str) or not value:
+        raise ConfigError(f"outrider: {name}={shown(value)} is no text; give a str that is not empty, or None")
+    return value
+
+
 def real(name: str, value: Any, least: float, most: float) -> float:
     """Checks a finite real number in [least, most]; numpy's count, booleans are refused.
 

@@ -660,12 +660,14 @@ class NewTerm(_message.Message):
     def __init__(self, term: _Optional[_Union[Term, _Mapping]] = ...) -> None: ...
 
 class Restored(_message.Message):
-    __slots__ = ["rollout", "unsaid"]
+    __slots__ = ["rollout", "digest", "unsaid"]
     ROLLOUT_FIELD_NUMBER: _ClassVar[int]
+    DIGEST_FIELD_NUMBER: _ClassVar[int]
     UNSAID_FIELD_NUMBER: _ClassVar[int]
     rollout: int
+    digest: str
     unsaid: bool
-    def __init__(self, rollout: _Optional[int] = ..., unsaid: bool = ...) -> None: ...
+    def __init__(self, rollout: _Optional[int] = ..., digest: _Optional[str] = ..., unsaid: bool = ...) -> None: ...
 
 class NewTimeline(_message.Message):
     __slots__ = ["timeline", "version", "last_rollout"]
@@ -1494,7 +1496,7 @@ class Eviction(_message.Message):
     def __init__(self, receipt: _Optional[_Union[Receipt, _Mapping]] = ..., reason: _Optional[str] = ..., min_version: _Optional[int] = ..., max_version: _Optional[int] = ..., became: _Optional[str] = ..., kept: _Optional[_Union[Receipt, _Mapping]] = ...) -> None: ...
 
 class MemberStats(_message.Message):
-    __slots__ = ["name", "role", "session", "executing", "slots", "confirmed_version", "confirmed", "stuck", "orphans", "pid", "mapped_bytes", "held_segments", "held_bytes", "held_seconds"]
+    __slots__ = ["name", "role", "session", "executing", "slots", "confirmed_version", "confirmed", "stuck", "orphans", "pid", "mapped_bytes", "held_segments", "held_bytes", "held_seconds", "engine"]
     NAME_FIELD_NUMBER: _ClassVar[int]
     ROLE_FIELD_NUMBER: _ClassVar[int]
     SESSION_FIELD_NUMBER: _ClassVar[int]
@@ -1509,6 +1511,7 @@ class MemberStats(_message.Message):
     HELD_SEGMENTS_FIELD_NUMBER: _ClassVar[int]
     HELD_BYTES_FIELD_NUMBER: _ClassVar[int]
     HELD_SECONDS_FIELD_NUMBER: _ClassVar[int]
+    ENGINE_FIELD_NUMBER: _ClassVar[int]
     name: str
     role: str
     session: int
@@ -1523,7 +1526,8 @@ class MemberStats(_message.Message):
     held_segments: int
     held_bytes: int
     held_seconds: float
-    def __init__(self, name: _Optional[str] = ..., role: _Optional[str] = ..., session: _Optional[int] = ..., executing: _Optional[int] = ..., slots: _Optional[int] = ..., confirmed_version: _Optional[int] = ..., confirmed: bool = ..., stuck: _Optional[int] = ..., orphans: _Optional[int] = ..., pid: _Optional[int] = ..., mapped_bytes: _Optional[int] = ..., held_segments: _Optional[int] = ..., held_bytes: _Optional[int] = ..., held_seconds: _Optional[float] = ...) -> None: ...
+    engine: bool
+    def __init__(self, name: _Optional[str] = ..., role: _Optional[str] = ..., session: _Optional[int] = ..., executing: _Optional[int] = ..., slots: _Optional[int] = ..., confirmed_version: _Optional[int] = ..., confirmed: bool = ..., stuck: _Optional[int] = ..., orphans: _Optional[int] = ..., pid: _Optional[int] = ..., mapped_bytes: _Optional[int] = ..., held_segments: _Optional[int] = ..., held_bytes: _Optional[int] = ..., held_seconds: _Optional[float] = ..., engine: bool = ...) -> None: ...
 
 class GetMetrics(_message.Message):
     __slots__ = []
@@ -1574,14 +1578,16 @@ class ReleaseHold(_message.Message):
     def __init__(self, hold: _Optional[int] = ...) -> None: ...
 
 class BeginUpdate(_message.Message):
-    __slots__ = ["version", "mode", "rebroadcast"]
+    __slots__ = ["version", "mode", "rebroadcast", "digest"]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     MODE_FIELD_NUMBER: _ClassVar[int]
     REBROADCAST_FIELD_NUMBER: _ClassVar[int]
+    DIGEST_FIELD_NUMBER: _ClassVar[int]
     version: int
     mode: str
     rebroadcast: bool
-    def __init__(self, version: _Optional[int] = ..., mode: _Optional[str] = ..., rebroadcast: bool = ...) -> None: ...
+    digest: str
+    def __init__(self, version: _Optional[int] = ..., mode: _Optional[str] = ..., rebroadcast: bool = ..., digest: _Optional[str] = ...) -> None: ...
 
 class EngineState(_message.Message):
     __slots__ = ["session", "name", "handle", "confirmed_version", "digest", "confirmed"]
@@ -1624,12 +1630,10 @@ class GetUpdate(_message.Message):
     def __init__(self, hold: _Optional[int] = ...) -> None: ...
 
 class RecordUpdate(_message.Message):
-    __slots__ = ["hold", "digest"]
+    __slots__ = ["hold"]
     HOLD_FIELD_NUMBER: _ClassVar[int]
-    DIGEST_FIELD_NUMBER: _ClassVar[int]
     hold: int
-    digest: str
-    def __init__(self, hold: _Optional[int] = ..., digest: _Optional[str] = ...) -> None: ...
+    def __init__(self, hold: _Optional[int] = ...) -> None: ...
 
 class UndoUpdate(_message.Message):
     __slots__ = ["hold"]

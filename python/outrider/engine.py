@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from outrider import _wire_pb2 as wire
-from outrider._check import count
+from outrider._check import count, optional_text
 from outrider._member import Member
 from outrider._steps import Steps, Wait, awaiting, blocking
 from outrider.errors import ConfigError
@@ -30,7 +30,7 @@ def engine_name(argument: str, value: Any) -> str:
 
 def confirming(member: Member, version: int, digest: str | None) -> Steps[None]:
     """The core of `Engine.confirm` and `Worker.confirm`."""
-    said = wire.Confirm(version=count("version", version, 0), digest="" if digest is None else str(digest))
+    said = wire.Confirm(version=count("version", version, 0), digest=optional_text("digest", digest))
     yield Wait(member.ask(confirm=said))
 
 
@@ -64,7 +64,7 @@ class Engine:
             digest: Of the weights, to be compared between engines and trainer.
 
         Raises:
-            Refused: A digest other than the recorded one of that version.
+            Refused: A digest other than the trainer's of that version.
         """
         blocking(confirming(self._member, version, digest))
 

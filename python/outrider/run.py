@@ -114,7 +114,13 @@ class Run:
         return await awaiting(take(self._client(), rollout, timeout))
 
     def update_weights(
-        self, version: int, send: Send, restore: Any = None, mode: str = "drain", resend: int = 1
+        self,
+        version: int,
+        send: Send,
+        restore: Any = None,
+        mode: str = "drain",
+        resend: int = 1,
+        digest: str | None = None,
     ) -> UpdateReport:
         """Announces new weights at this point of the caller's own thread: hold, wait, send, confirm, record, reopen.
 
@@ -126,6 +132,9 @@ class Run:
                 Given: a failure takes weights and ledger back together and raises. Not given: the run goes forward with the engines that confirmed.
             mode: "drain": wait until what runs has ended, then send; "in_flight": send while it runs.
             resend: Times that `send` is called again for engines that have not confirmed.
+            digest: Of the weights. An engine that confirms this version with another digest is refused, and has not loaded it. None: the
+                digests that engines give are compared with each other. Those that contradict each other do not count as confirmed, since
+                nobody says which is right; one that they agree on is recorded as the version's. An engine that gives none is not compared.
 
         Returns:
             Who confirmed, who did not, which leases were revoked by the staleness bound, and what went wrong on the way.
@@ -136,14 +145,20 @@ class Run:
             Refused: The version is not above the announced one.
             ConfigError: An argument of the wrong kind.
         """
-        return blocking(update_weights(self._client(), version, send, restore, mode, resend))
+        return blocking(update_weights(self._client(), version, send, restore, mode, resend, digest))
 
     async def update_weights_async(
-        self, version: int, send: Send, restore: Any = None, mode: str = "drain", resend: int = 1
+        self,
+        version: int,
+        send: Send,
+        restore: Any = None,
+        mode: str = "drain",
+        resend: int = 1,
+        digest: str | None = None,
     ) -> UpdateReport:
         """`update_weights`, awaited; `send` and `restore` may be async functions and run on this event loop."""
         await self._join()
-        return await awaiting(update_weights(self._client(), version, send, restore, mode, resend))
+        return await awaiting(update_weights(self._client(), version, send, restore, mode, resend, digest))
 
     def rebroadcast(self, send: Send) -> UpdateReport:
         """Brings engines that (re)joined to the announced version, at this point of the caller's own thread.

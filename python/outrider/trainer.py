@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from outrider import _wire_pb2 as wire
 from outrider._added import Added
 from outrider._channel import Answer
-from outrider._check import INT32, count, real
+from outrider._check import INT32, count, optional_text, real
 from outrider._log_copy import LogCopy
 from outrider._member import Member
 from outrider._segment import places
@@ -132,7 +132,7 @@ class Trainer:
         """`admit`, awaited."""
         return await awaiting(self._admit(publication, shard))
 
-    def restored(self, rollout: int) -> None:
+    def restored(self, rollout: int, digest: str | None = None) -> None:
         """Says that this process's parameters contain everything up to a rollout again, and nothing after it.
 
         After a rewind, or an update that was undone, a rank that had trained what is undone admits nothing before it has said so: it may
@@ -140,18 +140,21 @@ class Trainer:
 
         Args:
             rollout: Last rollout in the parameters; −1: none.
+            digest: Of the parameters; compared with the digest of the version that was announced for exactly that rollout.
 
         Raises:
+            Refused: The digest is another one: these are other weights.
             Refused: That rollout is not committed, or a commit is on its way: say it again when that is decided.
         """
-        blocking(self._restored(rollout))
+        blocking(self._restored(rollout, digest))
 
-    async def restored_async(self, rollout: int) -> None:
+    async def restored_async(self, rollout: int, digest: str | None = None) -> None:
         """`restored`, awaited."""
-        await awaiting(self._restored(rollout))
+        await awaiting(self._restored(rollout, digest))
 
-    def _restored(self, rollout: int) -> Steps[None]:
-        yield Wait(self._member.ask(restored=wire.Restored(rollout=count("rollout", rollout, -1))))
+    def _restored(self, rollout: int, digest: str | None) -> Steps[None]:
+        said = wire.Restored(rollout=count("rollout", rollout, -1), digest=optional_text("digest", digest))
+        yield Wait(self._member.ask(restored=said))
 
     def close(self) -> None:
         """Leaves the run. Batches and views stay valid. Idempotent."""

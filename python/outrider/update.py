@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from outrider import _ray
 from outrider import _wire_pb2 as wire
-from outrider._check import choice, count
+from outrider._check import choice, count, optional_text
 from outrider._steps import Call, Steps, Wait
 from outrider.errors import ConfigError, Error, Stale, UpdateFailed, kind_of
 from outrider.hold import not_inside
@@ -92,7 +92,7 @@ class UpdateReport:
 
 
 def update_weights(
-    client: Member, version: Any, send: Send, restore: Any, mode: Any, resend: Any
+    client: Member, version: Any, send: Send, restore: Any, mode: Any, resend: Any, digest: Any
 ) -> Steps[UpdateReport]:
     """The core of `Run.update_weights`."""
     version = count("version", version, 1)
@@ -101,8 +101,9 @@ def update_weights(
     for name, function in (("send", send), ("restore", restore)):
         if not callable(function) and not (name == "restore" and function is None):
             raise ConfigError(f"outrider: {name}={function!r} cannot be called; give a function")
+    begin = wire.BeginUpdate(version=version, mode=mode, digest=optional_text("digest", digest))
     not_inside(client, f"the update to version {version}")
-    return (yield from _over_lives(client, wire.BeginUpdate(version=version, mode=mode), send, restore, resend))
+    return (yield from _over_lives(client, begin, send, restore, resend))
 
 
 def rebroadcast(client: Member, send: Send) -> Steps[UpdateReport]:

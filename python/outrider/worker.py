@@ -220,7 +220,7 @@ class Worker(Runner[Work]):
             digest: Of the weights, to be compared between engines and trainer.
 
         Raises:
-            Refused: Not the version of an update that is on, nor the announced one.
+            Refused: A digest other than the trainer's of that version.
         """
         blocking(confirming(self._member, version, digest))
 

@@ -182,3 +182,81 @@ def test_S7_15_a_failed_update_holds_the_run_until_it_is_mended(own):
         with pytest.raises(outrider.UpdateFailed):
             run.update_weights(2, fails, mode="in_flight")
     assert run.close().announced_version == 0
+
+
+def test_S8_05_an_engine_with_other_weights_than_the_trainers_has_not_loaded(own):
+    run = own()
+    with engine(run) as right, outrider.Engine(run, "other") as wrong:
+
+        def send(version, members):
+            for one in members:
+                if one.name == "other":
+                    with pytest.raises(outrider.Refused, match='digest "w1", the trainer\'s is "d1"; load it again'):
+                        wrong.confirm(version, digest="w1")
+                else:
+                    right.confirm(version, digest="d1")
+
+        report = run.update_weights(1, send, digest="d1")
+        (good,), (bad,) = report.confirmed, report.unconfirmed
+        assert (good.confirmed_version, good.digest) == (1, "d1")
+        assert (bad.name, bad.confirmed_version, bad.digest) == ("other", 0, "")
+        with pytest.raises(outrider.Refused, match="load it again"):
+            wrong.confirm(1, digest="w1")
+        report = run.rebroadcast(lambda version, members: wrong.confirm(version, digest="d1"))
+        assert not report.unconfirmed
+        with pytest.raises(outrider.ConfigError, match="digest=b'd2' is no text"):
+            run.update_weights(2, send, digest=b"d2")
+
+
+def test_S8_05_without_a_digest_of_the_trainer_engines_have_to_agree(own):
+    run = own()
+    with engine(run) as one, outrider.Engine(run, "other") as other:
+
+        def disagree(version, members):
+            one.confirm(version, digest="a")
+            other.confirm(version, digest="b")
+
+        with pytest.raises(outrider.UpdateFailed, match="no engine confirmed"):
+            run.update_weights(1, disagree)
+
+        def agree(version, members):
+            one.confirm(version, digest="c")
+            other.confirm(version, digest="c")
+
+        assert len(run.update_weights(2, agree).confirmed) == 2
+        with pytest.raises(outrider.Refused, match="load it again"):
+            other.confirm(2, digest="d")
+
+
+def test_S8_14_the_lag_of_engines_and_the_staleness_of_data_are_two_metrics(own):
+    run = own()
+    with engine(run) as ahead, outrider.Engine(run, "behind"), outrider.Trainer(run) as trainer:
+        trainer.next(0)
+        for version in (1, 2):
+            run.update_weights(version, lambda version, members: ahead.confirm(version), resend=0)
+        lines = run.metrics().splitlines()
+        lag = {
+            line.split('role="')[1].split('"')[0]: line.split()[-1] for line in lines if "engine_lag_versions{" in line
+        }
+        assert lag == {"worker": "0", "engine": "2"}
+        assert [line.split()[-1] for line in lines if line.startswith("outrider_staleness_max{")] == ["0"]
+
+
+def test_S8_16_weights_that_are_not_those_of_the_rollout_are_refused(own):
+    run = own()
+    with engine(run) as worker, outrider.Trainer(run) as trainer:
+        for rollout in range(2):
+            trainer.next(rollout)
+            run.update_weights(rollout + 1, lambda version, members: worker.confirm(version), digest=f"d{rollout}")
+        with pytest.raises(
+            outrider.Refused, match=r'rollout 0 have digest "d1", those of version 1.* have "d0"; load these'
+        ):
+            trainer.restored(0, digest="d1")
+        run.rewind(0)
+        with pytest.raises(outrider.Refused, match="load these"):
+            trainer.restored(0, digest="d1")
+        with pytest.raises(outrider.Refused, match="has not said so"):
+            trainer.next(1)
+        trainer.restored(0, digest="d0")
+        run.rebroadcast(lambda version, members: worker.confirm(version, digest="d0"))
+        trainer.next(1)

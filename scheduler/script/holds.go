@@ -45,7 +45,7 @@ func (r *Runner) cmdUpdate(a *args) {
 	p := r.find(a.word("a session"))
 	t := r.calls(p)
 	mode := scheduler.Mode(a.pick("mode", "drain", "in-flight"))
-	r.owner.BeginUpdate(t, p.member.Session, a.number("version", 1), mode)
+	r.owner.BeginUpdate(t, p.member.Session, a.number("version", 1), mode, []byte(a.text("digest", "")))
 	r.waits(t)
 }
 
@@ -67,7 +67,7 @@ func (r *Runner) cmdUpdateStatus(a *args) {
 
 func (r *Runner) cmdRecord(a *args) {
 	t := r.calls(r.by(a))
-	r.owner.Record(t, r.findHold(a), []byte(a.text("digest", "")))
+	r.owner.Record(t, r.findHold(a))
 	r.waits(t)
 }
 

@@ -127,7 +127,7 @@ func (r *Runner) admits(p *process, admission uint64) {
 // saysAgain says what a rank's weights contain once the run has gone back; refused as long as they are newer.
 func (r *Runner) saysAgain(p *process) {
 	if p.unsaid && p.on != nil {
-		_, err := p.on.Restored(p.member.Session, p.at)
+		_, err := p.on.Restored(p.member.Session, p.at, nil)
 		p.unsaid = err != nil
 	}
 }
@@ -136,7 +136,7 @@ func (r *Runner) saysAgain(p *process) {
 func (r *Runner) cmdRestored(a *args) {
 	p := r.find(a.word("a trainer"))
 	to := number(a.word("a rollout"))
-	behind, err := r.owner.Restored(p.member.Session, to)
+	behind, err := r.owner.Restored(p.member.Session, to, []byte(a.text("digest", "")))
 	if err == nil {
 		p.back(to)
 		p.unsaid = behind
@@ -281,7 +281,7 @@ func (r *Runner) announce(p *process, version int64) {
 	r.quiet = true
 	defer func() { r.quiet = false }()
 	t := r.ticket()
-	r.owner.BeginUpdate(t, p.member.Session, version, scheduler.InFlight)
+	r.owner.BeginUpdate(t, p.member.Session, version, scheduler.InFlight, nil)
 	r.settle()
 	start, ok := r.answers[t].Value.(scheduler.UpdateStart)
 	if !ok {
@@ -296,7 +296,7 @@ func (r *Runner) announce(p *process, version int64) {
 		}
 	}
 	c := r.ticket()
-	r.owner.Record(c, start.Hold, nil)
+	r.owner.Record(c, start.Hold)
 	r.settle()
 	r.say("%s", r.value(r.answers[c]))
 }
