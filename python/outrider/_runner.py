@@ -127,6 +127,11 @@ class Runner(Generic[E]):
     ) -> None:
         self.close()
 
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close_async()
+
     def accepted(self, error: Error | None) -> bool:
         """Whether the owner took a report; raises what is the user's to know."""
         if error is None:

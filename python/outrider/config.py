@@ -104,7 +104,7 @@ class Policy:
             first when the next version is announced; if it ends too stale even so, it is discarded and counted as "stale".
         max_failed: Share of the source's groups that may be parked before the run ends.
         rewind: Whether a trainer with older weights may take the run back: "allow" or "refuse".
-        join_window: Seconds that a restarted owner waits for members to bring what they hold.
+        join_window: Seconds, at least 0.001, that a restarted owner waits for members to bring what they hold.
         execution_deadline: Seconds that one execution of a group may take, all its samples together, before its worker is told to
             cancel it; None: for ever. No data attempt is used up.
         cancel_grace: Seconds that a worker may take to end what it was told to cancel for its deadline. After that the execution
@@ -169,7 +169,7 @@ class Policy:
         check("max_attempts", count, 1, 255)
         check("max_requeues", count, 1, 254)
         check("max_failed", real, 0.0, 1.0)
-        check("join_window", real, 0.0, 3600.0)
+        check("join_window", real, 0.001, 3600.0)
         for name, optional in TIMES.items():
             check(name, seconds, optional)
         problems.tell()

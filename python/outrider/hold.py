@@ -12,6 +12,7 @@ from outrider.errors import Closed, Conflict, Error
 
 if TYPE_CHECKING:
     from outrider._member import Member
+    from outrider.run import Run
 
 
 _inside: ContextVar[tuple[Hold, ...]] = ContextVar("outrider_holds", default=())
@@ -30,8 +31,8 @@ def not_inside(client: Member, what: str) -> None:
 class Hold:
     """A hold as a context manager; see `Run.hold`."""
 
-    def __init__(self, client: Member, reason: str) -> None:
-        self._client = client
+    def __init__(self, run: Run, reason: str) -> None:
+        self._run = run
         self._reason = str(reason)
         self._id = 0
 
@@ -45,6 +46,7 @@ class Hold:
         blocking(self._release(error))
 
     async def __aenter__(self) -> Hold:
+        await self._run._join()
         await awaiting(self._acquire())
         return self
 
@@ -54,6 +56,7 @@ class Hold:
         await awaiting(self._release(error))
 
     def _acquire(self) -> Steps[None]:
+        self._client = self._run._client()
         answer = yield Wait(self._client.ask(hold=wire.Hold(reason=self._reason)))
         hold = answer.frame.hold_granted.hold
         try:

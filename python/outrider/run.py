@@ -83,6 +83,11 @@ class Run:
         """Rollout to be taken next: one above the last that was committed. Asks the owner, and waits while a restarted one learns it."""
         return blocking(self._stats(ready=True)).next_rollout
 
+    async def next_rollout_async(self) -> int:
+        """`next_rollout`, awaited."""
+        await self._join()
+        return (await awaiting(self._stats(ready=True))).next_rollout
+
     @property
     def final_state(self) -> bytes | None:
         """State bytes of the cut at the run's end, everything unsettled in it; None before `close`."""
@@ -103,6 +108,7 @@ class Run:
         Raises:
             TimeoutError: Not enough groups were complete in time; none is lost.
             Conflict: Another process has a lease of this rollout.
+            NoWorkers: Nobody was there for `Policy.join_timeout` who could work.
             EndOfRun: The source is exhausted and everything has settled.
             Closed: The run was closed.
         """
@@ -193,7 +199,7 @@ class Run:
         Raises:
             UpdateFailed: On entry: the run is held by an update that failed.
         """
-        return Hold(self._client(), reason)
+        return Hold(self, reason)
 
     def cancel(self, groups: Sequence[int], reason: str = "") -> int:
         """Asks the workers of running groups to end them: their `serve` calls are cancelled, a `Work` says `cancelled`.
@@ -383,7 +389,7 @@ class Run:
         """The run's numbers, books included, and its owner's process in the Prometheus text format.
 
         Raises:
-            EndOfRun: The run has ended; `stats` still has the last look.
+            Closed: The run was closed; `stats` still has the last look.
         """
         return blocking(self._metrics())
 
@@ -397,8 +403,12 @@ class Run:
         return str(answer.frame.metrics.text)
 
     def progress(self) -> str:
-        """One live line: rollout, version, groups by state, bounds, staleness."""
+        """One live line: rollout, version, books, what executes and what is completed of how much, staleness, what it waits for."""
         return self.stats().line()
+
+    async def progress_async(self) -> str:
+        """`progress`, awaited."""
+        return (await self.stats_async()).line()
 
     def close(self, force: bool = False) -> Stats:
         """Ends the run for everybody: new work stops, what runs is cancelled and awaited, the rest goes back to the source.

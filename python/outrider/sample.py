@@ -20,6 +20,8 @@ _CODES = {word: code for code, word in enumerate(STATUS)}
 class Sample:
     """One sample. Lists, numpy arrays and anything that numpy reads are taken; columns that no sample has are left out.
 
+    Lists are slow: numpy reads them number by number. Give arrays of the column's type where there are many tokens.
+
     Args:
         tokens: int32 [n], prompt + response token ids.
         response_length: Tokens of the response, the tail of `tokens`.

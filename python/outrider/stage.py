@@ -110,6 +110,9 @@ class Stage(Runner[StageGroup]):
     def __enter__(self) -> Stage:
         return self
 
+    async def __aenter__(self) -> Stage:
+        return self
+
     def _on_push(self, frame: Any, fds: list[int]) -> None:
         """From the reading thread."""
         kind = frame.WhichOneof("body")

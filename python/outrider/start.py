@@ -58,7 +58,7 @@ def own(
 
     Raises:
         ConfigError: Arguments or limits that cannot work, all problems in one message.
-        Refused: State bytes of another source, seed or group size, or damaged ones.
+        ConfigError: State bytes of another source, seed or group size, or damaged ones.
         StartError: The sidecar did not come up.
     """
     config = configure(

@@ -95,6 +95,7 @@ class Trainer:
         Raises:
             TimeoutError: Not enough groups were complete in time; none is lost.
             ConfigError: The cohort has more ranks: a controller takes and publishes, ranks admit.
+            NoWorkers: Nobody was there for `Policy.join_timeout` who could work.
             EndOfRun: The source is exhausted and everything has settled.
             Refused: The rollout was committed before; rewind, or ask for the next one. Or the run went back and this rank
                 has not said that its weights did: see `restored`.
@@ -175,6 +176,14 @@ class Trainer:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    async def __aenter__(self) -> Trainer:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close_async()
 
     def _next(self, rollout: int, timeout: float | None) -> Steps[Batch]:
         if self.world_size != 1:

@@ -247,6 +247,9 @@ class Worker(Runner[Work]):
     def __enter__(self) -> Worker:
         return self
 
+    async def __aenter__(self) -> Worker:
+        return self
+
     def prompt_row(self, row: int) -> pa.RecordBatch:
         """One row of the table of prompts, in place."""
         return self._table.rows(row, 1)[0]

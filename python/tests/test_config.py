@@ -108,7 +108,7 @@ MISTAKES = [
     ),
     (
         lambda: outrider.Policy(join_window=float("inf")),
-        "outrider: policy.join_window=inf is out of range; give a number from 0 to 3600",
+        "outrider: policy.join_window=inf is out of range; give a number from 0.001 to 3600",
     ),
     (
         lambda: outrider.Policy(max_attempts=0),

@@ -4,7 +4,12 @@ import asyncio
 import contextlib
 import logging
 import multiprocessing
+import os
 import re
+import select
+import signal
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -237,6 +242,31 @@ def test_L_12_a_forked_child_lets_go_of_the_session(fake, own):
     assert not held
     assert message == "outrider: this process was forked from the one that attached; attach in the child"
     assert run.stats().next_rollout == 0
+
+
+FORKS = """
+import os, time, outrider
+run = outrider.own("forks", source=outrider.table([{"question": "?"}]), group_size=1, batch_groups=1)
+child = os.fork()
+if child == 0:
+    time.sleep(3600)
+print(run._owner.sidecar.pid, child, flush=True)
+time.sleep(3600)
+"""
+
+
+def test_L_12_the_parents_end_is_noticed_while_a_forked_child_lives():
+    parent = subprocess.Popen([sys.executable, "-c", FORKS], stdout=subprocess.PIPE, text=True)
+    sidecar, child = map(int, parent.stdout.readline().split())
+    try:
+        end = os.pidfd_open(sidecar)
+        parent.kill()
+        parent.wait()
+        select.select([end], [], [])  # for ever where the child stands in for its parent
+        os.close(end)
+        os.kill(child, 0)  # it lives
+    finally:
+        os.kill(child, signal.SIGKILL)
 
 
 def test_frames_that_do_not_fit_the_socket_arrive_in_order_and_block_nobody():

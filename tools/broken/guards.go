@@ -17,6 +17,7 @@ var guards = []guard{
 	{"data: aborted samples are not trained", "leases/finish.go", "case o.Aborted > 0, o.HasVersions", "case o.HasVersions"},
 	{"report: another outcome of the same execution", "leases/finish.go", "if print != before {", "if false {"},
 	{"settlement: all or none", "leases/settle.go", "				continue\n			}\n			return nil, err", "				continue\n			}\n			continue"},
+	{"admission: its id is of one lease alone", "leases/lease.go", "Admission: unique(l.term, l.counter),", "Admission: unique(l.term, uint64(rollout)),"},
 	{"digest: an admission repeats the publication's", "leases/admit.go", "if a.Digest != lease.pub.Digest {", "if false {"},
 	{"publication: it cannot change", "leases/publish.go", "if lease.state == LeaseCommitting || !again {", "if false {"},
 	{"publication: every sample once", "leases/publish.go", "		if have != g.samples {", "		if false {"},
