@@ -43,6 +43,7 @@ from outrider.stream import Stream, stream
 from outrider.tls import TLS
 from outrider.trainer import Trainer
 from outrider.update import EngineState, Members, UpdateReport
+from outrider.view import Missing
 from outrider.work import Work
 from outrider.worker import Worker
 
@@ -72,6 +73,7 @@ __all__ = [
     "Limits",
     "MemberStats",
     "Members",
+    "Missing",
     "NoWorkers",
     "NotAdmitted",
     "OwnerLost",

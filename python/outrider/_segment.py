@@ -45,6 +45,19 @@ class Segment:
         return slices
 
 
+class Carried:
+    """Rows that came with a pickled batch, in memory of this process."""
+
+    __slots__ = ("_rows",)
+
+    def __init__(self, rows: pa.RecordBatch) -> None:
+        self._rows = rows
+
+    def rows(self, first: int, count: int) -> list[pa.RecordBatch]:
+        """As `Segment.rows`."""
+        return [self._rows.slice(first, count)]
+
+
 class Selected:
     """One column of a segment."""
 
@@ -69,7 +82,7 @@ def places(at: Any, segments: Mapping[tuple[int, int], Segment]) -> tuple[tuple[
     return tuple((segments[one.segment.holder, one.segment.number], int(one.first_row)) for one in (at, *at.columns))
 
 
-def side_by_side(places: Sequence[tuple[Segment | Selected, int]], count: int) -> list[pa.RecordBatch]:
+def side_by_side(places: Sequence[tuple[Segment | Selected | Carried, int]], count: int) -> list[pa.RecordBatch]:
     """The columns of some rows from all their segments; shared, not copied.
 
     Args:

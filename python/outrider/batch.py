@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from outrider._added import Added
 from outrider._memory import joined
-from outrider._segment import Segment, Selected, side_by_side
+from outrider._segment import Carried, Segment, Selected, side_by_side
 from outrider._steps import Steps, awaiting, blocking
 from outrider.adds import check_domains, declared, inferred, to_columns
 from outrider.columns import flat, is_fixed, is_list, numbers
@@ -32,7 +32,7 @@ class Part(NamedTuple):
 
     group: int
     attempt: int
-    places: tuple[tuple[Segment | Selected, int], ...]
+    places: tuple[tuple[Segment | Selected | Carried, int], ...]
     rows: int
 
     def follows(self, other: Part, rows: int) -> bool:
@@ -52,7 +52,8 @@ class Group:
     Attributes:
         group: Index in the source's endless order.
         attempt: Which reservation of it this is, from 1.
-        rows: The rows as an Arrow record batch over the shared memory.
+        rows: The rows as an Arrow record batch over the shared memory. Pickle the group instead: what Arrow pickles of a part of
+            a segment is the whole of it.
     """
 
     __slots__ = ("attempt", "group", "rows")
@@ -76,7 +77,7 @@ class Group:
         return f"<outrider.Group {self.group} attempt={self.attempt} rows={self.rows.num_rows}>"
 
     def column(self, name: str) -> pa.Array:
-        """A column as an Arrow array; shared, not copied.
+        """A column as an Arrow array; shared, not copied. Pickle the group instead: Arrow pickles the whole segment.
 
         Raises:
             Missing: There is none of that name.
@@ -119,6 +120,7 @@ class Batch:
 
     Attribute access by column name gives a fixed-width column gathered over all rows (`batch.reward`; copied, it is small).
     A view stays valid for as long as Python holds it, whatever happens to the lease, the batch, or the sidecar.
+    Pickled, it carries its own rows only, columns that were joined among them; nothing can be added to what arrives.
 
     Attributes:
         rollout: Rollout id that the batch was taken under.
@@ -131,6 +133,9 @@ class Batch:
         self._parts = parts
         self._added = added
         self._slices: list[pa.RecordBatch] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _load_batch, (self.rollout, self.admission, list(self.groups()))
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         """The shard's rows by the Arrow PyCapsule protocol, as a stream of record batches; shared, not copied.
@@ -172,7 +177,7 @@ class Batch:
             yield Group(first.group, first.attempt, joined(slices))
 
     def column(self, name: str) -> pa.ChunkedArray:
-        """A column over the whole shard, in row order; shared, not copied.
+        """A column over the whole shard, in row order; shared, not copied. Pickle the batch instead: Arrow pickles whole segments.
 
         Raises:
             Missing: No group has it.
@@ -326,6 +331,12 @@ class Batch:
                 slices += side_by_side(part.places, rows)
             self._slices = slices
         return self._slices
+
+
+def _load_batch(rollout: int, admission: int, groups: list[Group]) -> Batch:
+    return Batch(
+        rollout, admission, [Part(g.group, g.attempt, ((Carried(g.rows), 0),), g.rows.num_rows) for g in groups]
+    )
 
 
 def _within(parts: Sequence[Part], rows: int) -> Iterator[Part]:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from outrider._check import shown
 from outrider.columns import DOMAINS, flat, is_list, numbers
 from outrider.errors import DataError
 from outrider.view import Missing
@@ -71,8 +72,14 @@ def pack(columns: dict[str, pa.ChunkedArray], out: Any) -> Packed:
     """
     targets: dict[str, Any] = {}
     if out is not None:
-        targets = {next(iter(columns)): out} if not hasattr(out, "keys") else {name: out[name] for name in out}
-        if (len(targets) != 1 and not hasattr(out, "keys")) or set(targets) - set(columns):
+        if not hasattr(out, "keys"):
+            if len(columns) != 1:
+                raise DataError(
+                    f"outrider: packed(out=...) is one array for {len(columns)} columns {sorted(columns)}; name one column, or give a mapping from name to array"
+                )
+            out = dict.fromkeys(columns, out)
+        targets = {name: out[name] for name in out}
+        if set(targets) - set(columns):
             raise DataError(
                 f"outrider: packed(out=...) names {sorted(set(targets) - set(columns))}, packed are {sorted(columns)}; give arrays for these names only"
             )
@@ -101,7 +108,12 @@ def pad(name: str, column: pa.ChunkedArray, value: Any) -> npt.NDArray[Any]:
     values, ends = packed[name], packed.offsets(name)
     lengths = np.diff(ends)
     width = int(lengths.max(initial=0))
-    result = np.full((len(lengths), width), value, values.dtype)
+    try:
+        result = np.full((len(lengths), width), value, values.dtype)
+    except (OverflowError, TypeError, ValueError):
+        raise DataError(
+            f"outrider: padded({name!r}, value={shown(value)}) for a column of {values.dtype}; give one number that {values.dtype} holds"
+        ) from None
     result[np.arange(width) < lengths[:, None]] = values
     return result
 

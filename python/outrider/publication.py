@@ -90,7 +90,7 @@ def plan(groups: Sequence[Any], shards: Sequence[Sequence[int]] | int) -> list[A
         `Shard` messages; neighbouring rows of one group share a locator.
 
     Raises:
-        ConfigError: A row that is missing, out of range, or there twice; more shards than groups.
+        ConfigError: A row that is missing, out of range, or there twice; an empty shard; more shards than groups.
     """
     if not isinstance(shards, Iterable):
         return _cut(groups, count("shards", shards, 1))
@@ -116,6 +116,8 @@ def plan(groups: Sequence[Any], shards: Sequence[Sequence[int]] | int) -> list[A
                 shard.groups.append(group.group)
                 shard.attempts.append(group.attempt)
             last = group, row
+        if not shard.groups:
+            raise ConfigError(f"outrider: shards[{number}] is empty; give each shard at least one row, or fewer shards")
         result.append(shard)
     if len(seen) < len(owner):
         missing = next(row for row in range(len(owner)) if row not in seen)

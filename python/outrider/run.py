@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
@@ -28,6 +29,8 @@ from outrider.lease import Lease, take
 from outrider.stats import Stats
 from outrider.stream import pairs, to_push
 from outrider.update import Send, UpdateReport, rebroadcast, update_weights
+
+log = logging.getLogger("outrider")
 
 
 @dataclass(frozen=True)
@@ -419,10 +422,11 @@ class Run:
             force: Roll open leases back instead of refusing.
 
         Returns:
-            The final counts, books closed.
+            The final counts, books closed; logged at level INFO.
 
         Raises:
             Refused: Leases are open (without `force`); lists rollouts and admission ids.
+            Error: The books do not close. The run has ended all the same, and `final_state` is there.
         """
         return blocking(self._close(force))
 
@@ -449,6 +453,9 @@ class Run:
         if owner is not None:
             owner.release()
         self._locator.end()
+        books = self._final[0].books
+        log.info("the books of run %r at its end: %s", self.name, books)
+        books.check()
         return self._final[0]
 
     def detach(self) -> None:

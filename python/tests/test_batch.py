@@ -318,3 +318,29 @@ def test_a_batch_of_unlike_groups_is_no_stream():
     batch = Batch(7, 0, [Part(3, 1, ((first, 0),), 2), Part(4, 1, ((second, 0),), 2)])
     with pytest.raises(outrider.DataError, match="groups of rollout 7 have the columns"):
         pa.table(batch)
+
+
+def test_S11_13_a_pickled_batch_carries_its_own_rows_only():
+    big = segment(to_batch(rows_of(3, 2, 1) + rows_of(4, 1, 100_000)))
+    batch = Batch(5, 7, [Part(3, 1, ((big, 0),), 1), Part(4, 2, ((big, 2),), 1)])
+    data = pickle.dumps(batch)
+    assert len(data) < 10_000
+    got = pickle.loads(data)
+    assert (got.rollout, got.admission, got.num_rows) == (5, 7, 2)
+    assert [(g.group, g.attempt) for g in got.groups()] == [(3, 1), (4, 2)]
+    assert got.column("tokens").equals(batch.column("tokens"))
+    with pytest.raises(outrider.Refused, match="not admitted here"):
+        got.add(value=[1.0, 2.0])
+
+
+def test_S11_12_gathering_says_what_does_not_fit():
+    batch = Batch(0, 0, [Part(3, 1, ((segment(to_batch(rows_of(3, 2, 1))), 0),), 2)])
+    for names in ((), ("tokens", "reward")):
+        with pytest.raises(outrider.DataError, match=r"one array for .* columns"):
+            batch.packed(*names, out=np.zeros(100, np.int32))
+    for value in (1 << 40, "x", [1, 2, 3, 4, 5]):
+        with pytest.raises(outrider.DataError, match="give one number that int32 holds"):
+            batch.padded("tokens", value=value)
+    name = "nothing"
+    with pytest.raises(outrider.Missing, match="no column 'nothing'"):
+        getattr(batch, name)

@@ -414,6 +414,9 @@ def test_shards_that_miss_or_repeat_a_row_are_refused(own):
                 "outrider: shards[0] names row 4, which is not in a batch of 4 rows; give each row 0..3 to exactly one shard",
             ),
         ]
+        wrong.append(
+            ([[0, 1, 2, 3], []], "outrider: shards[1] is empty; give each shard at least one row, or fewer shards")
+        )
         for shards, message in wrong:
             with pytest.raises(outrider.ConfigError) as caught:
                 lease.publish(shards=shards)
@@ -577,6 +580,19 @@ def test_progress_is_one_line(own):
     line = own().progress()
     assert "\n" not in line
     assert line.startswith("rollout 0 \u00b7 version 0 \u00b7 0 acknowledged")
+
+
+def test_S9_05_books_that_do_not_close_are_an_error_at_the_end_and_the_state_is_kept(own, monkeypatch, caplog):
+    run = own()
+    monkeypatch.setattr(outrider.Books, "_gaps", lambda books: ["groups: 2 reserved, 1 found"])
+    with (
+        caplog.at_level("INFO", "outrider"),
+        pytest.raises(outrider.Error, match="the books are open: groups: 2 reserved"),
+    ):
+        run.close()
+    assert any("the books of run 'test' at its end: Books(reserved=" in line for line in caplog.messages)
+    assert run.final_state
+    assert run.close().books.reserved.groups == 0
 
 
 def test_S9_05_the_books_are_metrics(own):
