@@ -102,7 +102,7 @@ var guards = []guard{
 	{"update: an engine with other weights has not confirmed", "scheduler/workers.go", "!slices.Equal(want, digest) {", "false {"},
 	{"update: engines that contradict each other have not confirmed", "scheduler/updates.go", "if !slices.Equal(m.digest, named[0].digest) {", "if false {"},
 	{"update: engines that contradicted each other get no work", "scheduler/updates.go", "m.suspect = true\n\t\t}\n\t}\n\treport", "\n\t\t}\n\t}\n\treport"},
-	{"restored: of the weights that were announced for that rollout", "scheduler/restored.go", "&& !slices.Equal(digest, want) {", "&& false {"},
+	{"restored: of the weights that were announced for that rollout", "scheduler/restored.go", "&& !slices.Equal(digest, want) {", "&& slices.Equal(digest, nil) {"},
 	{"update: one that was withdrawn leaves the engines trusted", "scheduler/updates.go", "m.suspect = false", "_ = m"},
 	{"update: without its process, only when every engine has it", "scheduler/updates.go", "|| len(report.Unconfirmed) > 0 {", "{"},
 	{"update: ends when the run goes back below it", "scheduler/updates.go", "if u := s.update; u != nil && !u.recording && !u.undoing {", "if u := s.update; false && u != nil {"},
