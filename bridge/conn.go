@@ -1,12 +1,14 @@
 package bridge
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
 	"sync"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 	"google.golang.org/protobuf/proto"
@@ -30,7 +32,9 @@ var ErrFrame = errors.New("bridge: broken frame")
 // Conn carries frames and file descriptors over a SOCK_SEQPACKET socket: one frame, one datagram.
 // Send may be called by many goroutines; Receive by one.
 type Conn struct {
-	socket *net.UnixConn
+	socket *os.File // not with Go's poller: see readiness
+	raw    syscall.RawConn
+	read   *readiness
 
 	sending sync.Mutex // guards scratch
 	scratch []byte
@@ -41,29 +45,51 @@ type Conn struct {
 
 // NewConn takes ownership of a connected SOCK_SEQPACKET descriptor.
 func NewConn(fd int) (*Conn, error) {
-	file := os.NewFile(uintptr(fd), "outrider")
-	if file == nil {
-		return nil, fmt.Errorf("bridge: descriptor %d is not open", fd)
+	domain, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_DOMAIN)
+	if err != nil || domain != unix.AF_UNIX {
+		unix.Close(fd)
+		return nil, fmt.Errorf("bridge: descriptor %d is not a unix socket (%w)", fd, errors.Join(err, syscall.ENOTSOCK))
 	}
-	defer file.Close() // FileConn has its own duplicate
-	conn, err := net.FileConn(file)
+	// A file that blocks is none of the poller's; every call says itself that it does not wait.
+	if err := unix.SetNonblock(fd, false); err != nil {
+		unix.Close(fd)
+		return nil, fmt.Errorf("bridge: descriptor %d: %w", fd, err)
+	}
+	unix.CloseOnExec(fd)
+	read, err := watch(uintptr(fd), unix.EPOLLIN)
 	if err != nil {
-		return nil, fmt.Errorf("bridge: descriptor %d is not a socket: %w", fd, err)
+		unix.Close(fd)
+		return nil, err
 	}
-	socket, ok := conn.(*net.UnixConn)
-	if !ok {
-		conn.Close()
-		return nil, fmt.Errorf("bridge: descriptor %d is not a unix socket", fd)
+	socket := os.NewFile(uintptr(fd), "outrider")
+	raw, err := socket.SyscallConn()
+	if err != nil {
+		read.close()
+		socket.Close()
+		return nil, fmt.Errorf("bridge: descriptor %d: %w", fd, err)
 	}
-	return newConn(socket), nil
-}
-
-func newConn(socket *net.UnixConn) *Conn {
 	return &Conn{
-		socket:   socket,
+		socket: socket, raw: raw, read: read,
 		datagram: make([]byte, maxDatagram+4096),
 		control:  make([]byte, unix.CmsgSpace(maxDescriptors*4)),
+	}, nil
+}
+
+// connOf takes a connection over from package net.
+func connOf(socket *net.UnixConn) (*Conn, error) {
+	defer socket.Close()
+	raw, err := socket.SyscallConn()
+	if err != nil {
+		return nil, err
 	}
+	own := -1
+	if controlled := raw.Control(func(fd uintptr) { own, err = unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 0) }); controlled != nil {
+		return nil, controlled
+	}
+	if err != nil {
+		return nil, err
+	}
+	return NewConn(own)
 }
 
 // Send writes one frame with its descriptors, which stay the caller's. It blocks while the peer's buffer is full.
@@ -73,15 +99,45 @@ func (c *Conn) Send(frame *wire.Frame, fds ...int) error {
 	}
 	c.sending.Lock()
 	defer c.sending.Unlock()
-	data, err := proto.MarshalOptions{}.MarshalAppend(c.scratch[:0], frame)
+	data, err := c.encode(frame)
 	if err != nil {
-		return fmt.Errorf("bridge: encode frame: %w", err)
+		return err
 	}
-	c.scratch = data[:0]
 	if len(data) > maxDatagram {
 		return c.sendSpilled(data, fds)
 	}
 	return c.write(data, fds)
+}
+
+// TrySend is Send if that takes no wait. False: nothing was sent, and Send may have to wait, or says what is wrong.
+func (c *Conn) TrySend(frame *wire.Frame, fds ...int) bool {
+	if len(fds) >= maxDescriptors || !c.sending.TryLock() {
+		return false
+	}
+	defer c.sending.Unlock()
+	data, err := c.encode(frame)
+	if err != nil || len(data) > maxDatagram {
+		return false
+	}
+	sent, err := c.send(data, rightsOf(fds))
+	return sent && err == nil
+}
+
+// encode writes a frame into the scratch.
+func (c *Conn) encode(frame *wire.Frame) ([]byte, error) {
+	data, err := proto.MarshalOptions{}.MarshalAppend(c.scratch[:0], frame)
+	if err != nil {
+		return nil, fmt.Errorf("bridge: encode frame: %w", err)
+	}
+	c.scratch = data[:0]
+	return data, nil
+}
+
+func rightsOf(fds []int) []byte {
+	if len(fds) == 0 {
+		return nil
+	}
+	return unix.UnixRights(fds...)
 }
 
 func (c *Conn) sendSpilled(data []byte, fds []int) error {
@@ -99,12 +155,50 @@ func (c *Conn) sendSpilled(data []byte, fds []int) error {
 }
 
 func (c *Conn) write(data []byte, fds []int) error {
-	var rights []byte
-	if len(fds) > 0 {
-		rights = unix.UnixRights(fds...)
+	rights := rightsOf(fds)
+	sent, err := c.send(data, rights)
+	if sent || err != nil {
+		return err
 	}
-	_, _, err := c.socket.WriteMsgUnix(data, rights, nil)
-	return err
+	var room *readiness
+	closed := c.raw.Control(func(fd uintptr) { room, err = watch(fd, unix.EPOLLOUT) })
+	if closed != nil || err != nil {
+		return cmp.Or(closed, err)
+	}
+	defer room.close()
+	waited := room.until(func() bool {
+		sent, err = c.send(data, rights)
+		return sent || err != nil
+	})
+	return cmp.Or(waited, err)
+}
+
+// send sends one datagram unless the peer's buffer is full.
+func (c *Conn) send(data, rights []byte) (sent bool, err error) {
+	for again := true; again; again = errors.Is(err, unix.EINTR) {
+		closed := c.raw.Control(func(fd uintptr) {
+			err = unix.Sendmsg(int(fd), data, rights, nil, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
+		})
+		if closed != nil {
+			return false, closed
+		}
+	}
+	if errors.Is(err, unix.EAGAIN) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// receive reads one datagram, as soon as there is one.
+func (c *Conn) receive() (n, rights, flags int, err error) {
+	waited := c.read.until(func() bool {
+		closed := c.raw.Control(func(fd uintptr) {
+			n, rights, flags, _, err = unix.Recvmsg(int(fd), c.datagram, c.control, unix.MSG_DONTWAIT|unix.MSG_CMSG_CLOEXEC)
+		})
+		err = cmp.Or(closed, err)
+		return !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EINTR)
+	})
+	return n, rights, flags, cmp.Or(waited, err)
 }
 
 func memfd(name string, data []byte) (int, error) {
@@ -125,7 +219,7 @@ func memfd(name string, data []byte) (int, error) {
 
 // Receive reads the next frame. The descriptors are the caller's to close. io.EOF: the peer has closed.
 func (c *Conn) Receive() (*wire.Frame, []int, error) {
-	n, rights, flags, _, err := c.socket.ReadMsgUnix(c.datagram, c.control)
+	n, rights, flags, err := c.receive()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -198,20 +292,13 @@ func descriptors(control []byte) ([]int, error) {
 		}
 		fds = append(fds, got...)
 	}
-	for _, fd := range fds {
-		unix.CloseOnExec(fd)
-	}
 	return fds, nil
 }
 
 // Ended reports whether the other end has closed. What it sent before can still be received.
 func (c *Conn) Ended() bool {
-	raw, err := c.socket.SyscallConn()
-	if err != nil {
-		return true
-	}
 	ended := false
-	err = raw.Control(func(fd uintptr) {
+	err := c.raw.Control(func(fd uintptr) {
 		look := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLRDHUP}}
 		n, _ := unix.Poll(look, 0)
 		ended = n > 0 && look[0].Revents&(unix.POLLRDHUP|unix.POLLHUP|unix.POLLERR) != 0
@@ -220,7 +307,10 @@ func (c *Conn) Ended() bool {
 }
 
 // Close ends the connection; a blocked Receive returns.
-func (c *Conn) Close() error { return c.socket.Close() }
+func (c *Conn) Close() error {
+	shut := c.raw.Control(func(fd uintptr) { _ = unix.Shutdown(int(fd), unix.SHUT_RDWR) }) // a blocked Send ends too; the peer may have gone
+	return cmp.Or(shut, c.read.close(), c.socket.Close())
+}
 
 // CloseDescriptors closes descriptors that nobody takes over, for example what Receive handed out.
 func CloseDescriptors(fds []int) {

@@ -76,7 +76,11 @@ func (l *Listener) Accept() (*Conn, error) {
 			socket.Close()
 			continue
 		}
-		return newConn(socket), nil
+		conn, err := connOf(socket)
+		if err != nil {
+			continue
+		}
+		return conn, nil
 	}
 }
 
@@ -93,7 +97,7 @@ func Dial(name string) (*Conn, error) {
 		socket.Close()
 		return nil, err
 	}
-	return newConn(socket), nil
+	return connOf(socket)
 }
 
 func sameUser(socket *net.UnixConn) error {

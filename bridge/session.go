@@ -35,6 +35,12 @@ type Session interface {
 	Recv() (*wire.Frame, error)
 }
 
+// TrySend sends a frame of a session if that takes no wait: on one host, while the peer has room. False: nothing was sent, call Send.
+func TrySend(session Session, frame *wire.Frame) bool {
+	local, ok := session.(*localSession)
+	return ok && local.conn.TrySend(frame)
+}
+
 // OwnerServer accepts member sessions of one run.
 type OwnerServer struct {
 	wire.UnimplementedOwnerServer

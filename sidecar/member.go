@@ -177,7 +177,7 @@ func (m *member) connected(owner *bridge.Owner, joined *wire.Joined, err error) 
 	m.lostSince, m.warned = time.Time{}, false
 	m.retry.Reset()
 	l := &link{owner: owner}
-	l.out = newOutbox(func(frame *wire.Frame, _ []int) error { return owner.Send(frame) }, func(error) { owner.Close() })
+	l.out = sessionOutbox(owner.Session, func(error) { owner.Close() })
 	m.link = l
 	m.p.log.Info("joined", "run", m.join.GetRun().GetName(), "member", m.join.GetName(), "session", fmt.Sprintf("%016x", m.session), "term", m.term.GetNumber())
 	if m.work != nil {

@@ -7,16 +7,18 @@ import (
 	"outrider/bridge/wire"
 )
 
-// outbox sends frames in order from a goroutine of its own, so that a peer that does not read (a Python process that holds the GIL,
-// a slow network) never holds up a loop.
+// outbox sends frames in order and never holds up a loop: at once where the peer has room, so that peers hear in the order in which a
+// loop spoke to them, and else (a Python process that holds the GIL, a slow network) from a goroutine of its own.
 type outbox struct {
+	try  func(frame *wire.Frame, fds []int) bool // false: it would have to wait
 	send func(frame *wire.Frame, fds []int) error
 
-	mu     sync.Mutex // guards queue and closed
-	ready  *sync.Cond
-	queue  []outgoing
-	closed bool
-	done   chan struct{}
+	mu      sync.Mutex // guards below
+	ready   *sync.Cond
+	queue   []outgoing
+	sending bool // the goroutine is: what comes now comes after that
+	closed  bool
+	done    chan struct{}
 }
 
 type outgoing struct {
@@ -25,8 +27,8 @@ type outgoing struct {
 }
 
 // newOutbox starts sending; failed is called once when a send fails, from the sending goroutine.
-func newOutbox(send func(frame *wire.Frame, fds []int) error, failed func(error)) *outbox {
-	o := &outbox{send: send, done: make(chan struct{})}
+func newOutbox(try func(frame *wire.Frame, fds []int) bool, send func(frame *wire.Frame, fds []int) error, failed func(error)) *outbox {
+	o := &outbox{try: try, send: send, done: make(chan struct{})}
 	o.ready = sync.NewCond(&o.mu)
 	go func() {
 		defer close(o.done)
@@ -38,14 +40,22 @@ func newOutbox(send func(frame *wire.Frame, fds []int) error, failed func(error)
 	return o
 }
 
+// sessionOutbox is the outbox of one end of a session.
+func sessionOutbox(session bridge.Session, failed func(error)) *outbox {
+	return newOutbox(
+		func(frame *wire.Frame, _ []int) bool { return bridge.TrySend(session, frame) },
+		func(frame *wire.Frame, _ []int) error { return session.Send(frame) }, failed)
+}
+
 func (o *outbox) drain() error {
 	for {
 		o.mu.Lock()
+		o.sending = false
 		for len(o.queue) == 0 && !o.closed {
 			o.ready.Wait()
 		}
 		batch := o.queue
-		o.queue = nil
+		o.queue, o.sending = nil, true
 		o.mu.Unlock()
 		if len(batch) == 0 {
 			return nil
@@ -63,11 +73,15 @@ func (o *outbox) drain() error {
 	}
 }
 
-// put queues a frame and takes over its descriptors.
+// put sends or queues a frame and takes over its descriptors.
 func (o *outbox) put(frame *wire.Frame, fds ...int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.closed {
+		bridge.CloseDescriptors(fds)
+		return
+	}
+	if len(o.queue) == 0 && !o.sending && o.try(frame, fds) {
 		bridge.CloseDescriptors(fds)
 		return
 	}

@@ -196,7 +196,7 @@ func (o *owner) accept(_ context.Context, stream bridge.Session) error {
 	}
 	a := &attached{session: leases.Session(join.GetSession()), join: join}
 	broken := make(chan struct{})
-	a.out = newOutbox(func(frame *wire.Frame, _ []int) error { return stream.Send(frame) }, func(error) { close(broken) })
+	a.out = sessionOutbox(stream, func(error) { close(broken) })
 	if !o.post(func() { o.attach(a, frame.GetId()) }) {
 		a.out.close()
 		return bridge.NewError(bridge.OwnerLost, "outrider: the owner is leaving")

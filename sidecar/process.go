@@ -88,7 +88,9 @@ func run(config Config) error {
 		config: config, conn: conn, listener: listener, host: host, end: end, loop: newLoop(),
 		members: map[uint32]*member{}, questions: map[uint64]func(*wire.Frame){},
 	}
-	p.shim = newOutbox(func(frame *wire.Frame, fds []int) error { return conn.Send(frame, fds...) }, func(error) { end(errParentLost) })
+	p.shim = newOutbox(
+		func(frame *wire.Frame, fds []int) bool { return conn.TrySend(frame, fds...) },
+		func(frame *wire.Frame, fds []int) error { return conn.Send(frame, fds...) }, func(error) { end(errParentLost) })
 	// The first frame: before what the log may have to say.
 	p.shim.put(&wire.Frame{Body: &wire.Frame_Ready{Ready: &wire.Ready{
 		ProtocolMin: bridge.ProtocolMin, ProtocolMax: bridge.ProtocolMax, Version: config.Version, Pid: int64(os.Getpid()),
