@@ -111,7 +111,7 @@ func (s *Scheduler) leftBehind(rollout int64) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%w: rollout %d does not come next: the run went back to rollout %d, take %d", leases.ErrStale, rollout, last, last+1)
+	return fmt.Errorf("%w: rollout %d does not come next: the run went back to rollout %d, take %d", leases.ErrRefused, rollout, last, last+1)
 }
 
 // dropTakes ends the waiting takes that a rewind has left behind.

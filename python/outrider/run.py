@@ -111,6 +111,7 @@ class Run:
         Raises:
             TimeoutError: Not enough groups were complete in time; none is lost.
             Conflict: Another process has a lease of this rollout.
+            Refused: The run went back, and another rollout comes next; the message says which.
             NoWorkers: Nobody was there for `Policy.join_timeout` who could work.
             EndOfRun: The source is exhausted and everything has settled.
             Closed: The run was closed.
@@ -200,8 +201,10 @@ class Run:
             reason: Shown in status and log.
 
         Raises:
+            Closed: The run was closed.
             UpdateFailed: On entry: the run is held by an update that failed.
         """
+        self._open()
         return Hold(self, reason)
 
     def cancel(self, groups: Sequence[int], reason: str = "") -> int:
@@ -502,10 +505,13 @@ class Run:
         if self._client_member is None and self._final is None:
             await asyncio.to_thread(self._client)
 
-    def _client(self) -> Member:
-        """The session of this process's driver side; joins at the first call."""
+    def _open(self) -> None:
         if self._final is not None:
             raise Closed(f"outrider: run {self.name!r} is closed; start a new one")
+
+    def _client(self) -> Member:
+        """The session of this process's driver side; joins at the first call."""
+        self._open()
         with self._lock:
             if self._client_member is None:
                 if self._owner is not None and self._owner.channel.ended is not None:

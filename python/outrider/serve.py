@@ -86,7 +86,9 @@ class _Server:
         """What became of a group whose slots have all ended."""
         error = None if failed is None else failed.exception()
         if error is None and any(slot.cancelled() for slot in slots):
-            return Finished(work, "retry", "cancelled")
+            if work.cancelled:
+                return Finished(work, "retry", "cancelled")
+            error = asyncio.CancelledError("raised by the function; nobody had cancelled it")
         if error is None:
             try:
                 rows = [row for slot in slots for row in slot.result()]

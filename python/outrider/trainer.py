@@ -95,6 +95,7 @@ class Trainer:
         Raises:
             TimeoutError: Not enough groups were complete in time; none is lost.
             ConfigError: The cohort has more ranks: a controller takes and publishes, ranks admit.
+            Refused: The run went back, and another rollout comes next; the message says which.
             NoWorkers: Nobody was there for `Policy.join_timeout` who could work.
             EndOfRun: The source is exhausted and everything has settled.
             Refused: The rollout was committed before; rewind, or ask for the next one. Or the run went back and this rank

@@ -139,6 +139,24 @@ async def test_L_11_serve_runs_async_and_plain_functions_and_never_blocks_the_lo
     assert bool(turned) == (kind == "sync")
 
 
+async def test_S2_11_a_function_that_says_it_was_cancelled_has_failed_like_any_other(own, caplog):
+    run = own(count=2, epochs=1, policy=outrider.Policy(max_attempts=2, max_failed=1.0))
+    calls = []
+
+    async def generate(prompt):
+        calls.append((prompt.group, prompt.attempt))
+        raise asyncio.CancelledError
+
+    with outrider.Worker(run, slots=2) as worker:
+        serving = asyncio.create_task(worker.serve(generate))
+        with pytest.raises(outrider.SourceError, match="2 groups have used up their 2 attempts"):
+            await run.take_async(0)
+        with contextlib.suppress(outrider.Error):
+            await serving
+    assert {attempt for _, attempt in calls} <= {1, 2}
+    assert "CancelledError: raised by the function; nobody had cancelled it" in caplog.text
+
+
 async def test_S2_11_a_function_that_raises_fails_its_group_and_nothing_else(own, caplog):
     run = own(count=4, epochs=1, policy=outrider.Policy(max_attempts=2, max_failed=0.5))
     calls = []
@@ -463,6 +481,21 @@ def test_S12_02_a_rewind_replays_what_came_after(own):
                 again += [g.group for g in trainer.next(rollout).groups()]
         assert set(second) <= set(again)
         assert sorted(first + again) == list(range(8))
+
+
+def test_S12_02_who_asks_for_a_rollout_that_was_left_behind_is_told(own):
+    run = own(count=12, epochs=1)
+    with engine(run), outrider.Trainer(run) as trainer:
+        for rollout in range(4):
+            trainer.next(rollout)
+        run.rewind(1)
+        trainer.restored(1)
+        for ask in (trainer.next, run.take):
+            with pytest.raises(
+                outrider.Refused, match="rollout 4 does not come next: the run went back to rollout 1, take 2"
+            ):
+                ask(4)
+        assert trainer.next(2).rollout == 2
 
 
 def test_S7_10_a_run_goes_on_from_its_state(own):
