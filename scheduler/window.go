@@ -8,9 +8,11 @@ type window struct {
 	seq     uint64
 }
 
-// windowed is one dispatch. A record of a group is used again, so the execution tells whether it is still that group.
+// windowed is one dispatch. A record of a group is used again, so its id and the execution tell whether it is still that group: both,
+// because two lives of an owner of which no log had heard may have given one number to two groups.
 type windowed struct {
 	group     *leases.Group
+	id        int64
 	execution uint64
 	seq       uint64
 }
@@ -21,14 +23,16 @@ func (w *window) push(s *Scheduler, g *leases.Group) {
 		w.compact(s)
 	}
 	w.seq++
-	e := windowed{group: g, execution: s.ledger.Receipt(g).Execution, seq: w.seq}
+	e := windowed{group: g, id: g.ID(), execution: s.ledger.Receipt(g).Execution, seq: w.seq}
 	i := len(w.entries)
 	for ; i > 0 && w.entries[i-1].execution > e.execution; i-- {
 		e.seq = w.entries[i-1].seq
 	}
-	if i > 0 && w.entries[i-1].execution == e.execution {
-		w.entries[i-1].group = g // it had left and was adopted again
-		return
+	for j := i; j > 0 && w.entries[j-1].execution == e.execution; j-- {
+		if w.entries[j-1].id == e.id {
+			w.entries[j-1].group = g // it had left and was adopted again
+			return
+		}
 	}
 	w.entries = append(w.entries, windowed{})
 	copy(w.entries[i+1:], w.entries[i:])
@@ -38,7 +42,7 @@ func (w *window) push(s *Scheduler, g *leases.Group) {
 func (s *Scheduler) untaken(e windowed) bool {
 	switch e.group.State() {
 	case leases.Executing, leases.Terminal, leases.Completed:
-		return s.ledger.Receipt(e.group).Execution == e.execution
+		return e.group.ID() == e.id && s.ledger.Receipt(e.group).Execution == e.execution
 	}
 	return false
 }

@@ -54,6 +54,7 @@ var guards = []guard{
 	{"bound bytes: met", "scheduler/dispatch.go", "return limit == 0 || len(h.credits) == 0 && h.written+h.promised+h.largest <= limit", "return limit >= 0"},
 	{"bound bytes: reopens when memory is back", "scheduler/members.go", "h.written = max(0, h.written-n)", "h.written = max(h.written, -n)"},
 	{"bound bytes: overdrawn before a run waits for itself", "scheduler/dispatch.go", "if m == nil && s.starving() {", "if m == nil && false {"},
+	{"order windowed: one execution number may be of two groups", "scheduler/window.go", "if w.entries[j-1].id == e.id {", "if w.entries[j-1].id != 0 {"},
 	{"staleness: at the take", "scheduler/evict.go", "&& version-oldest > s.cfg.Policy.MaxStaleness", "&& version-oldest > s.cfg.Policy.MaxStaleness+1"},
 	{"staleness: leases are weighed before weights are sent", "scheduler/updates.go", "			if s.staleAt(g, version) {", "			if false {"},
 	{"stage: only who has the group ends it", "scheduler/stages.go", "if st == nil || st.m != m || identify(st.receipt) != identify(r) {", "if st == nil {"},
