@@ -173,6 +173,9 @@ class Run:
     def rebroadcast(self, send: Send) -> UpdateReport:
         """Brings engines that (re)joined to the announced version, at this point of the caller's own thread.
 
+        Where the trainer has trained more since that version was announced, `update_weights` is the call: engines that name the digest
+        of other weights than the version's are refused.
+
         Args:
             send: As in `update_weights`; gets the announced version and the engines that have not confirmed it. Not called
                 when there are none.

@@ -54,8 +54,8 @@ class Job:
 
     def train(self) -> None:
         step = self.run.next_rollout
-        if step > 0:
-            self.run.rebroadcast(self.send)  # the engines began with other weights than those of the checkpoint
+        if 0 < step < self.settings.steps:
+            self.bring(step)  # the engines began with other weights than those of the checkpoint
         while step < self.settings.steps:
             try:
                 self.step(step)
@@ -110,10 +110,7 @@ class Job:
             try:
                 self.weights, last = self.trainer.weights.remote()
                 step = self.agree(ray.get(last))
-                if self.run.stats().announced_version < step:
-                    self.run.update_weights(step, send=self.send)
-                else:
-                    self.run.rebroadcast(self.send)
+                self.bring(step)
             except RECOVERABLE as problem:
                 self.say(None, f"not back yet: {brief(problem)}")
                 time.sleep(1)
@@ -121,6 +118,13 @@ class Job:
                 self.say(step, "goes on")
                 return step
         raise RuntimeError("the run did not come back")
+
+    def bring(self, step: int) -> None:
+        """Brings the engines to the weights that `step` begins with; the step before it may have ended before they had a version."""
+        if self.run.stats().announced_version < step:
+            self.run.update_weights(step, send=self.send)
+        else:
+            self.run.rebroadcast(self.send)
 
     def agree(self, last: int) -> int:
         """Brings the run to the last rollout that the trainer's weights contain; returns the next one."""
