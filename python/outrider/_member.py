@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import Future
 from copy import copy
-from typing import TYPE_CHECKING, Any
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from outrider import _ray
 from outrider import _wire_pb2 as wire
@@ -18,6 +20,36 @@ from outrider.errors import Closed, EndOfRun, Error, from_wire
 
 if TYPE_CHECKING:
     from outrider.run import Run
+
+L = TypeVar("L", bound="Leaves")
+
+
+class Leaves(ABC):
+    """What is in a run and leaves it by `close`, or at the end of a `with` or `async with` block."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Leaves the run. Idempotent."""
+
+    @abstractmethod
+    async def close_async(self) -> None:
+        """`close`, awaited."""
+
+    def __enter__(self: L) -> L:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self: L) -> L:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close_async()
 
 
 class Member:

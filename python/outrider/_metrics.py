@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import logging
 import threading
+import time
 from typing import Any
 
 from outrider import _wire_pb2 as wire
@@ -27,7 +28,7 @@ def export(owner: Attachment) -> None:
 
 
 def _follow(owner: Attachment) -> None:
-    mirror, pause = Mirror(), threading.Event()
+    mirror = Mirror()
     while True:
         try:
             mirror.show(owner.ask(0, get_metrics=wire.GetMetrics()).result().frame.metrics.text)
@@ -36,7 +37,7 @@ def _follow(owner: Attachment) -> None:
         except Exception:
             log.warning("outrider: the run's numbers are not shown on Ray's metrics endpoint any more", exc_info=True)
             return
-        pause.wait(SECONDS)
+        time.sleep(SECONDS)
 
 
 class Mirror:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import threading
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from concurrent.futures import Future
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from outrider import _wire_pb2 as wire
 from outrider._check import INT32, count
 from outrider._execution import Execution
 from outrider._inbox import Inbox
-from outrider._member import Member
+from outrider._member import Leaves, Member
 from outrider._report import Reporter
 from outrider._steps import Steps, Wait, awaiting, blocking
 from outrider.errors import Closed, EndOfRun, Error, kind_of
@@ -24,7 +23,7 @@ E = TypeVar("E", bound=Execution)
 T = TypeVar("T")
 
 
-class Runner(Generic[E]):
+class Runner(Leaves, Generic[E]):
     """A member that is given groups.
 
     Attributes:
@@ -121,16 +120,6 @@ class Runner(Generic[E]):
 
     def _stopped(self) -> None:
         """Nothing is made here any more."""
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close_async()
 
     def accepted(self, error: Error | None) -> bool:
         """Whether the owner took a report; raises what is the user's to know."""

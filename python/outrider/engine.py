@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from outrider import _wire_pb2 as wire
 from outrider._check import count, optional_text
-from outrider._member import Member
+from outrider._member import Leaves, Member
 from outrider._steps import Steps, Wait, awaiting, blocking
 from outrider.errors import ConfigError
 
@@ -34,7 +33,7 @@ def confirming(member: Member, version: int, digest: str | None) -> Steps[None]:
     yield Wait(member.ask(confirm=said))
 
 
-class Engine:
+class Engine(Leaves):
     """This process holds serving weights for workers that run elsewhere: a server behind a router. Its sidecar is up when this returns.
 
     It gets weights as a `Worker` with weights of its own does: `send` of an update reaches its actor, and it calls `confirm`.
@@ -102,19 +101,3 @@ class Engine:
     async def close_async(self) -> None:
         """`close`, awaited."""
         await awaiting(self._member.leave(f"engine {self.name!r}"))
-
-    def __enter__(self) -> Engine:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    async def __aenter__(self) -> Engine:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close_async()

@@ -107,12 +107,6 @@ class Stage(Runner[StageGroup]):
         self.ask_for_work()
         return Stream(self, 1, True)
 
-    def __enter__(self) -> Stage:
-        return self
-
-    async def __aenter__(self) -> Stage:
-        return self
-
     def _on_push(self, frame: Any, fds: list[int]) -> None:
         """From the reading thread."""
         kind = frame.WhichOneof("body")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import Future
 from time import monotonic
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from outrider import _wire_pb2 as wire
@@ -13,7 +12,7 @@ from outrider._added import Added
 from outrider._channel import Answer
 from outrider._check import INT32, count, optional_text, real
 from outrider._log_copy import LogCopy
-from outrider._member import Member
+from outrider._member import Leaves, Member
 from outrider._segment import places
 from outrider._steps import Steps, Wait, awaiting, blocking
 from outrider.batch import Batch, Part
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from outrider.run import Run
 
 
-class Trainer:
+class Trainer(Leaves):
     """One rank of a trainer role. Its sidecar keeps the run's base state and commit log beside the weights that justify them.
 
     This process keeps a copy of both. When its sidecar alone was killed (every call raises `Closed`), make another `Trainer` with the
@@ -169,22 +168,6 @@ class Trainer:
     def _close(self) -> Steps[None]:
         self._copy.forget()
         yield from self._member.leave(f"trainer {self.role}/{self.rank}")
-
-    def __enter__(self) -> Trainer:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    async def __aenter__(self) -> Trainer:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.close_async()
 
     def _next(self, rollout: int, timeout: float | None) -> Steps[Batch]:
         if self.world_size != 1:

@@ -244,12 +244,6 @@ class Worker(Runner[Work]):
         if self._rows is not None:
             self._rows.stop()
 
-    def __enter__(self) -> Worker:
-        return self
-
-    async def __aenter__(self) -> Worker:
-        return self
-
     def prompt_row(self, row: int) -> pa.RecordBatch:
         """One row of the table of prompts, in place."""
         return self._table.rows(row, 1)[0]
