@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"fmt"
-	"slices"
 
 	"outrider/leases"
 )
@@ -32,7 +31,7 @@ func (s *Scheduler) Restored(session leases.Session, rollout int64, digest []byt
 			return false, fmt.Errorf("%w: rollout %d is being committed (admission %d); say what the weights contain when that is decided", leases.ErrConflict, r.lease.Rollout, r.lease.Admission)
 		}
 	}
-	if version, want := s.ledger.DigestAt(rollout); len(digest) > 0 && len(want) > 0 && !slices.Equal(digest, want) {
+	if version, want := s.ledger.DigestAt(rollout); otherWeights(digest, want) {
 		return false, fmt.Errorf("%w: %s says that its weights of rollout %d have digest %q, those of version %d, which is of that rollout, have %q; load these", leases.ErrRefused, m.rank(), rollout, digest, version, want)
 	}
 	m.stateAt, m.unsaid = rollout, false

@@ -369,7 +369,7 @@ func (s *Scheduler) Confirm(session leases.Session, version int64, digest []byte
 	} else if version != announced {
 		want = nil
 	}
-	if len(want) > 0 && len(digest) > 0 && !slices.Equal(want, digest) {
+	if otherWeights(digest, want) {
 		m.suspect = true
 		return leases.Timeline{}, fmt.Errorf("%w: engine %s confirms version %d with digest %q, the trainer's is %q; load it again", leases.ErrRefused, session, version, digest, want)
 	}
@@ -382,6 +382,9 @@ func (s *Scheduler) Confirm(session leases.Session, version int64, digest []byte
 	s.pump()
 	return m.confirmedIn, nil
 }
+
+// otherWeights reports whether two digests are of different weights; an empty one says nothing of them.
+func otherWeights(a, b []byte) bool { return len(a) > 0 && len(b) > 0 && !slices.Equal(a, b) }
 
 // Serves says which version an engine confirmed last, and by which digest; zero when it is gone, or never did.
 func (s *Scheduler) Serves(session leases.Session) (version int64, digest []byte) {

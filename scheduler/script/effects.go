@@ -38,14 +38,7 @@ func (r *Runner) carryAll(from *scheduler.Scheduler, effects []scheduler.Effect)
 			}
 			r.say("%s", text)
 		}
-		var to []leases.Session
-		var index uint64
-		switch e := e.(type) {
-		case scheduler.Append:
-			to, index = e.Sessions, e.Entry.Index
-		case scheduler.SetBase:
-			to, index = e.Sessions, e.Last()
-		}
+		to, index := logs(e)
 		for _, s := range to {
 			if p := r.bySession(s); p != nil && !p.gone && !p.manual && !p.slow {
 				acks = append(acks, ack{p, index})
@@ -55,6 +48,17 @@ func (r *Runner) carryAll(from *scheduler.Scheduler, effects []scheduler.Effect)
 	for _, k := range acks {
 		from.Appended(k.p.member.Session, k.index)
 	}
+}
+
+// logs says which trainers' logs have everything up to an index by an effect; none by most.
+func logs(e scheduler.Effect) (to []leases.Session, index uint64) {
+	switch e := e.(type) {
+	case scheduler.Append:
+		return e.Sessions, e.Entry.Index
+	case scheduler.SetBase:
+		return e.Sessions, e.Last()
+	}
+	return nil, 0
 }
 
 // put writes one entry into a trainer's log: an index that it has already replaces that entry and all after it.

@@ -21,13 +21,18 @@ func (r *Runner) cmdKept(a *args) {
 	}
 	for i, h := range kept {
 		// What is there already is not taken again, and is spoken of by the name that it has there.
-		if there := slices.IndexFunc(p.kept, func(o scheduler.Held) bool { return runOf(o.Receipt) == runOf(h.Receipt) }); there >= 0 {
+		if there := slices.IndexFunc(p.kept, sameRun(h)); there >= 0 {
 			kept[i] = p.kept[there]
 		} else {
 			p.kept = append(p.kept, h)
 		}
 	}
 	r.keep(p, kept)
+}
+
+// sameRun reports for others whether they are of one execution with h, by whatever name.
+func sameRun(h scheduler.Held) func(scheduler.Held) bool {
+	return func(o scheduler.Held) bool { return runOf(o.Receipt) == runOf(h.Receipt) }
 }
 
 // keep says what a process keeps. Until the owner has answered, data that nobody else has told it of counts by that word alone.
@@ -55,7 +60,7 @@ type keeping struct {
 // speaks says whether a process waits for the answer to another word of what it keeps.
 func (r *Runner) speaks(p *process, h scheduler.Held) bool {
 	for t, k := range r.keeping {
-		if k.p == p && r.asked[t] == p.on && slices.ContainsFunc(k.kept, func(o scheduler.Held) bool { return runOf(o.Receipt) == runOf(h.Receipt) }) {
+		if k.p == p && r.asked[t] == p.on && slices.ContainsFunc(k.kept, sameRun(h)) {
 			return true
 		}
 	}
@@ -77,7 +82,7 @@ func (k keeping) answered(r *Runner, from *scheduler.Scheduler, e scheduler.Answ
 			continue
 		}
 		if e.Err == nil && !r.speaks(k.p, h) { // one that came again meanwhile is spoken of by a later word
-			k.p.kept = slices.DeleteFunc(k.p.kept, func(o scheduler.Held) bool { return runOf(o.Receipt) == runOf(h.Receipt) })
+			k.p.kept = slices.DeleteFunc(k.p.kept, sameRun(h))
 		}
 		if d.word == e.Ticket {
 			delete(a.kept, h.Outcome.Handle)

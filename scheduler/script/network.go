@@ -104,11 +104,8 @@ func (r *Runner) cmdDeliver(a *args) {
 		e := p.inbox[0]
 		p.inbox = p.inbox[1:]
 		r.arrive(p, e)
-		switch e := e.(type) {
-		case scheduler.Append:
-			p.words = append(p.words, e.Entry.Index)
-		case scheduler.SetBase:
-			p.words = append(p.words, e.Last())
+		if to, index := logs(e); len(to) > 0 {
+			p.words = append(p.words, index)
 		}
 		if !unsaid {
 			r.sayWords(p)
