@@ -1,5 +1,7 @@
 """Going back, saving, and ranks that are missing or disagree, through the shim."""
 
+import contextlib
+
 import pytest
 from test_life import engine
 
@@ -152,3 +154,66 @@ def test_S12_04_the_checkpoint_of_a_rollout_that_was_undone_is_refused(own):
         assert run.next_rollout == 3
         with outrider.Trainer(run, state_at=1, state=state) as trainer:
             trainer.next(2)
+
+
+def test_S12_02_a_rewind_replays_what_came_after(own):
+    run = own(count=8, epochs=1)
+    with engine(run), outrider.Trainer(run) as trainer:
+        first = [g.group for g in trainer.next(0).groups()]
+        second = [g.group for g in trainer.next(1).groups()]
+        rewound = run.rewind(0)
+        assert (rewound.rollout, rewound.groups) == (0, 2)
+        trainer.restored(0)
+        again = []
+        with contextlib.suppress(outrider.EndOfRun):
+            for rollout in range(1, 5):
+                again += [g.group for g in trainer.next(rollout).groups()]
+        assert set(second) <= set(again)
+        assert sorted(first + again) == list(range(8))
+
+
+def test_S12_02_who_asks_for_a_rollout_that_was_left_behind_is_told(own):
+    run = own(count=12, epochs=1)
+    with engine(run), outrider.Trainer(run) as trainer:
+        for rollout in range(4):
+            trainer.next(rollout)
+        run.rewind(1)
+        trainer.restored(1)
+        for ask in (trainer.next, run.take):
+            with pytest.raises(
+                outrider.Refused, match="rollout 4 does not come next: the run went back to rollout 1, take 2"
+            ):
+                ask(4)
+        assert trainer.next(2).rollout == 2
+
+
+def test_S7_10_a_run_goes_on_from_its_state(own):
+    run = own(count=6, epochs=1)
+    with engine(run), outrider.Trainer(run) as trainer:
+        first = [g.group for g in trainer.next(0).groups()]
+        state = run.state(0)
+        trainer.next(1)
+        run.close()
+    assert run.final_state
+    run = own(count=6, epochs=1, state=state)
+    assert run.next_rollout == 1
+    rest = []
+    with engine(run), outrider.Trainer(run, state_at=0, state=state) as trainer:
+        for rollout in (1, 2):
+            rest += [g.group for g in trainer.next(rollout).groups()]
+    assert sorted(first + rest) == list(range(6))
+
+
+def test_S7_11_a_state_of_another_source_is_refused(own):
+    run = own(count=6)
+    state = run.close() and run.final_state
+    with pytest.raises(outrider.ConfigError):
+        own(count=5, state=state)
+    with pytest.raises(outrider.ConfigError):
+        own(count=6, state=state[:-3])
+
+
+def test_S12_04_weights_of_another_run_are_refused(own):
+    run = own()
+    with pytest.raises(outrider.Error, match="7"):
+        outrider.Trainer(run, state_at=7)

@@ -3,6 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
+from test_life import sample
 
 import outrider
 
@@ -168,3 +169,71 @@ def test_S11_05_a_bad_group_is_refused_and_its_neighbours_in_the_segment_are_tak
         assert (again.group, again.attempt) == (2, 2)
         again.complete(rows())
         assert [[g.group for g in trainer.next(step).groups()] for step in (0, 1)] == [[0, 1], [2, 3]]
+
+
+def test_S2_04_a_foreign_identity_is_refused_and_named(own):
+    run = own()
+    with outrider.Worker(run, slots=2) as worker:
+        work = next(worker.groups())
+        with pytest.raises(outrider.Error) as caught:
+            work.complete([outrider.Sample([1], 1, group=work.group + 5), outrider.Sample([1], 1)])
+    message = str(caught.value)
+    assert str(work.group) in message
+    assert str(work.group + 5) in message
+
+
+def test_S11_05_lists_of_one_domain_with_different_lengths_are_refused_and_named(own):
+    run = own()
+    rows = pa.RecordBatch.from_pydict(
+        {
+            "tokens": pa.array([[1, 2], [3, 4]], pa.list_(pa.int32())),
+            "response_length": pa.array([1, 2], pa.int32()),
+            "logprobs": pa.array([[0.0], [0.0]], pa.list_(pa.float32())),
+        }
+    )
+    with outrider.Worker(run, slots=2) as worker:
+        work = next(worker.groups())
+        with pytest.raises(outrider.DataError) as caught:
+            work.complete(rows)
+    for word in ("row 1", "logprobs", "2", "1"):
+        assert word in str(caught.value)
+
+
+WRONG_COLUMNS = [
+    ("tokens", pa.array([[1.0], [2.0]], pa.list_(pa.float64()))),
+    ("response_length", pa.array([1, None], pa.int32())),
+    ("reward", pa.array(["a", "b"])),
+]
+
+
+@pytest.mark.parametrize(("name", "column"), WRONG_COLUMNS, ids=[name for name, _ in WRONG_COLUMNS])
+def test_S11_05_a_column_of_a_wrong_type_or_with_nulls_is_refused_and_named(own, name, column):
+    run = own()
+    columns = {
+        "tokens": pa.array([[1], [2]], pa.list_(pa.int32())),
+        "response_length": pa.array([1, 1], pa.int32()),
+        name: column,
+    }
+    with outrider.Worker(run, slots=2) as worker:
+        work = next(worker.groups())
+        with pytest.raises(outrider.DataError) as caught:
+            work.complete(pa.RecordBatch.from_pydict(columns))
+    assert name in str(caught.value)
+
+
+def test_S11_05_a_ragged_group_is_refused_before_anything_is_written(own):
+    run = own()
+    with outrider.Worker(run, slots=2) as worker:
+        work = next(worker.groups())
+        with pytest.raises(outrider.DataError) as caught:
+            work.complete([sample(work.prompt(0))])
+        assert str(caught.value) == (
+            f"outrider: group {work.group}: got 1 entries, group_size is 2; give one Sample, or a list of Samples, for each slot"
+        )
+        short = pa.RecordBatch.from_pydict({"tokens": pa.array([[1]], pa.list_(pa.int32()))})
+        with pytest.raises(outrider.DataError) as caught:
+            work.complete(short)
+        assert str(caught.value) == (
+            f"outrider: group {work.group}: 1 rows without a column 'group', group_size is 2; add the column, or give one row a slot"
+        )
+        assert work.complete([sample(work.prompt(slot)) for slot in range(2)])

@@ -231,74 +231,6 @@ async def test_S2_18_serve_complete_and_arrow_give_the_same_rows(own):
     assert tables[0]["part"] == [0, 0, 1] * 2
 
 
-def test_S2_04_a_foreign_identity_is_refused_and_named(own):
-    run = own()
-    with outrider.Worker(run, slots=2) as worker:
-        work = next(worker.groups())
-        with pytest.raises(outrider.Error) as caught:
-            work.complete([outrider.Sample([1], 1, group=work.group + 5), outrider.Sample([1], 1)])
-    message = str(caught.value)
-    assert str(work.group) in message
-    assert str(work.group + 5) in message
-
-
-def test_S11_05_lists_of_one_domain_with_different_lengths_are_refused_and_named(own):
-    run = own()
-    rows = pa.RecordBatch.from_pydict(
-        {
-            "tokens": pa.array([[1, 2], [3, 4]], pa.list_(pa.int32())),
-            "response_length": pa.array([1, 2], pa.int32()),
-            "logprobs": pa.array([[0.0], [0.0]], pa.list_(pa.float32())),
-        }
-    )
-    with outrider.Worker(run, slots=2) as worker:
-        work = next(worker.groups())
-        with pytest.raises(outrider.DataError) as caught:
-            work.complete(rows)
-    for word in ("row 1", "logprobs", "2", "1"):
-        assert word in str(caught.value)
-
-
-WRONG_COLUMNS = [
-    ("tokens", pa.array([[1.0], [2.0]], pa.list_(pa.float64()))),
-    ("response_length", pa.array([1, None], pa.int32())),
-    ("reward", pa.array(["a", "b"])),
-]
-
-
-@pytest.mark.parametrize(("name", "column"), WRONG_COLUMNS, ids=[name for name, _ in WRONG_COLUMNS])
-def test_S11_05_a_column_of_a_wrong_type_or_with_nulls_is_refused_and_named(own, name, column):
-    run = own()
-    columns = {
-        "tokens": pa.array([[1], [2]], pa.list_(pa.int32())),
-        "response_length": pa.array([1, 1], pa.int32()),
-        name: column,
-    }
-    with outrider.Worker(run, slots=2) as worker:
-        work = next(worker.groups())
-        with pytest.raises(outrider.DataError) as caught:
-            work.complete(pa.RecordBatch.from_pydict(columns))
-    assert name in str(caught.value)
-
-
-def test_S11_05_a_ragged_group_is_refused_before_anything_is_written(own):
-    run = own()
-    with outrider.Worker(run, slots=2) as worker:
-        work = next(worker.groups())
-        with pytest.raises(outrider.DataError) as caught:
-            work.complete([sample(work.prompt(0))])
-        assert str(caught.value) == (
-            f"outrider: group {work.group}: got 1 entries, group_size is 2; give one Sample, or a list of Samples, for each slot"
-        )
-        short = pa.RecordBatch.from_pydict({"tokens": pa.array([[1]], pa.list_(pa.int32()))})
-        with pytest.raises(outrider.DataError) as caught:
-            work.complete(short)
-        assert str(caught.value) == (
-            f"outrider: group {work.group}: 1 rows without a column 'group', group_size is 2; add the column, or give one row a slot"
-        )
-        assert work.complete([sample(work.prompt(slot)) for slot in range(2)])
-
-
 def every_type():
     """Two rows of every type that a user's column may have."""
     return {
@@ -467,75 +399,12 @@ async def test_S9_03_two_callers_and_a_cancelled_one_share_one_close(own):
     assert run.close() == first
 
 
-def test_S12_02_a_rewind_replays_what_came_after(own):
-    run = own(count=8, epochs=1)
-    with engine(run), outrider.Trainer(run) as trainer:
-        first = [g.group for g in trainer.next(0).groups()]
-        second = [g.group for g in trainer.next(1).groups()]
-        rewound = run.rewind(0)
-        assert (rewound.rollout, rewound.groups) == (0, 2)
-        trainer.restored(0)
-        again = []
-        with contextlib.suppress(outrider.EndOfRun):
-            for rollout in range(1, 5):
-                again += [g.group for g in trainer.next(rollout).groups()]
-        assert set(second) <= set(again)
-        assert sorted(first + again) == list(range(8))
-
-
-def test_S12_02_who_asks_for_a_rollout_that_was_left_behind_is_told(own):
-    run = own(count=12, epochs=1)
-    with engine(run), outrider.Trainer(run) as trainer:
-        for rollout in range(4):
-            trainer.next(rollout)
-        run.rewind(1)
-        trainer.restored(1)
-        for ask in (trainer.next, run.take):
-            with pytest.raises(
-                outrider.Refused, match="rollout 4 does not come next: the run went back to rollout 1, take 2"
-            ):
-                ask(4)
-        assert trainer.next(2).rollout == 2
-
-
-def test_S7_10_a_run_goes_on_from_its_state(own):
-    run = own(count=6, epochs=1)
-    with engine(run), outrider.Trainer(run) as trainer:
-        first = [g.group for g in trainer.next(0).groups()]
-        state = run.state(0)
-        trainer.next(1)
-        run.close()
-    assert run.final_state
-    run = own(count=6, epochs=1, state=state)
-    assert run.next_rollout == 1
-    rest = []
-    with engine(run), outrider.Trainer(run, state_at=0, state=state) as trainer:
-        for rollout in (1, 2):
-            rest += [g.group for g in trainer.next(rollout).groups()]
-    assert sorted(first + rest) == list(range(6))
-
-
-def test_S7_11_a_state_of_another_source_is_refused(own):
-    run = own(count=6)
-    state = run.close() and run.final_state
-    with pytest.raises(outrider.ConfigError):
-        own(count=5, state=state)
-    with pytest.raises(outrider.ConfigError):
-        own(count=6, state=state[:-3])
-
-
 def test_S3_04_limits_that_cannot_work_are_refused_all_in_one_message(own):
     with pytest.raises(outrider.ConfigError) as caught:
         own(group_size=4, limits=outrider.Limits(executing=3, completed=1, retained=1))
     message = str(caught.value)
     for number in ("executing=3", "4", "completed=1", "2"):
         assert number in message
-
-
-def test_S12_04_weights_of_another_run_are_refused(own):
-    run = own()
-    with pytest.raises(outrider.Error, match="7"):
-        outrider.Trainer(run, state_at=7)
 
 
 def test_a_closed_or_unknown_run_is_refused(own):

@@ -245,13 +245,13 @@ def test_L_12_a_forked_child_lets_go_of_the_session(fake, own):
 
 
 FORKS = """
-import os, time, outrider
+import os, signal, outrider
 run = outrider.own("forks", source=outrider.table([{"question": "?"}]), group_size=1, batch_groups=1)
 child = os.fork()
 if child == 0:
-    time.sleep(3600)
+    signal.pause()
 print(run._owner.sidecar.pid, child, flush=True)
-time.sleep(3600)
+signal.pause()
 """
 
 
