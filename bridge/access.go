@@ -1,9 +1,12 @@
 package bridge
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
+	"net"
 	"strings"
 
 	"google.golang.org/grpc/credentials"
@@ -47,14 +50,36 @@ func NewAccess(run *wire.Run) (Access, error) {
 	return Access{
 		Token: run.GetToken(),
 		Serve: credentials.NewTLS(&tls.Config{Certificates: []tls.Certificate{own}, MinVersion: tls.VersionTLS13}),
-		Dial:  credentials.NewTLS(&tls.Config{RootCAs: roots, ServerName: given.GetName(), MinVersion: tls.VersionTLS13}),
+		Dial:  checked{credentials.NewTLS(&tls.Config{RootCAs: roots, ServerName: given.GetName(), MinVersion: tls.VersionTLS13})},
 	}, nil
 }
 
+// checked is the dialling end of a run with certificates. gRPC passes on the words of a failed handshake and nothing else, so it
+// marks there what failed because of who answered.
+type checked struct {
+	credentials.TransportCredentials
+}
+
+const untrusted = "the other side did not prove to be of the run: "
+
+func (c checked) ClientHandshake(ctx context.Context, authority string, raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	conn, info, err := c.TransportCredentials.ClientHandshake(ctx, authority, raw)
+	var unverified *tls.CertificateVerificationError
+	var clear tls.RecordHeaderError
+	if errors.As(err, &unverified) || errors.As(err, &clear) {
+		err = fmt.Errorf("%s%w", untrusted, err)
+	}
+	return conn, info, err //nolint:wrapcheck // what is not marked stays as it is
+}
+
+func (c checked) Clone() credentials.TransportCredentials {
+	return checked{c.TransportCredentials.Clone()}
+}
+
 // Untrusted says what to do about a connection that failed because the other side did not prove to be of the run; "" for any other
-// failure. gRPC has no code for it, so it is known by its words.
+// failure.
 func Untrusted(err error) string {
-	if err == nil || !strings.Contains(err.Error(), "authentication handshake failed: tls: ") {
+	if err == nil || !strings.Contains(err.Error(), untrusted) {
 		return ""
 	}
 	return "; give every host of the run the same ca, and a certificate that it signed for the host's address, or for a name that all of them carry"

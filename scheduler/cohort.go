@@ -106,12 +106,15 @@ func (s *Scheduler) weighAll(m *member) error {
 	if (m.trainer.keeps() || s.cfg.Unowned) && !s.doubtful(m) {
 		s.bringLog(m)
 	}
+	doubts := len(s.replicating)
 	s.settleDoubts(m)
-	at, err := s.shown(m.rank(), m.trainer)
-	if err != nil {
-		return err
+	if len(s.replicating) < doubts { // else it is as weigh has found it
+		at, err := s.shown(m.rank(), m.trainer)
+		if err != nil {
+			return err
+		}
+		m.stateAt = at
 	}
-	m.stateAt = at
 	return s.decide()
 }
 
