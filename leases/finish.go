@@ -98,8 +98,17 @@ func (l *Ledger) unfit(r Receipt, o *Outcome, rules Rules) error {
 	if err := l.parents(r, o); err != nil {
 		return err
 	}
+	if o.Tokens < 0 || o.Tokens > mostTokens || o.Bytes < 0 || o.Bytes > MostBytes {
+		return fmt.Errorf("%w: group %d: its data is said to have %d tokens in %d bytes; report what the sealed data has, from 0 to %d and %d", ErrData, r.Group, o.Tokens, o.Bytes, mostTokens, MostBytes)
+	}
 	return versions(r, o, rules)
 }
+
+// mostTokens and MostBytes are more than any group has: what adds them up does not overflow.
+const (
+	mostTokens = int64(1) << 40
+	MostBytes  = int64(1) << 50
+)
 
 // parents checks that the samples are the group's own: every parent slot has at least one, and none is another's.
 func (l *Ledger) parents(r Receipt, o *Outcome) error {

@@ -15,6 +15,9 @@ type RowRange struct {
 	Rows     int32
 }
 
+// MostRanks is how many ranks a role may have: a commit looks at each.
+const MostRanks = 1 << 16
+
 // RoleSize is a required role: its ranks 0..WorldSize-1 must each admit.
 type RoleSize struct {
 	Role      string
@@ -84,8 +87,8 @@ func (lease *Lease) covers(req PublishRequest) error {
 	}
 	seen := map[string]bool{}
 	for _, r := range req.Roles {
-		if r.Role == "" || r.WorldSize < 1 || seen[r.Role] {
-			return refuse("role %q with world size %d is empty or repeated; name each role once with at least 1 rank", r.Role, r.WorldSize)
+		if r.Role == "" || r.WorldSize < 1 || r.WorldSize > MostRanks || seen[r.Role] {
+			return refuse("role %q with world size %d is empty or repeated; name each role once with 1 to %d ranks", r.Role, r.WorldSize, MostRanks)
 		}
 		seen[r.Role] = true
 	}

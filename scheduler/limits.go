@@ -17,7 +17,8 @@ const (
 	defaultRequeues   = 3
 	// failedShare of a finite source may fail before the run ends.
 	failedShare = 100
-	// mostGroups bounds what counts groups or samples, mostFactor what is multiplied with each other: nothing derived overflows.
+	// mostGroups bounds what counts groups or samples, mostFactor what is multiplied with each other and what one worker runs at once:
+	// nothing derived overflows, and no slip of a finger makes the owner reserve more than it has memory for.
 	mostGroups = int64(1) << 42
 	mostFactor = 1 << 20
 )

@@ -88,15 +88,18 @@ type host struct {
 // wroteFor counts the data of an outcome, if it has any.
 func (h *host) wroteFor(o *leases.Outcome) {
 	if o.Handle != 0 {
-		h.written += o.Bytes
-		h.largest = max(h.largest, o.Bytes)
+		h.written += sizeOf(o.Bytes)
+		h.largest = max(h.largest, sizeOf(o.Bytes))
 	}
 }
+
+// sizeOf is a size that somebody told, as far as it can be one: data with another is refused, and let go like any other.
+func sizeOf(bytes int64) int64 { return min(max(bytes, 0), leases.MostBytes) }
 
 // BytesReleased says that n bytes of data were freed on a host: once for each handle, when its Release has come.
 func (s *Scheduler) BytesReleased(name string, n int64) {
 	if h := s.hosts[name]; h != nil && s.dead == nil {
-		h.written = max(0, h.written-n)
+		h.written = max(0, h.written-sizeOf(n))
 		s.dropHost(h)
 		s.pump()
 	}
@@ -163,14 +166,14 @@ func (in Member) check() error {
 	switch {
 	case in.Session == 0:
 		return fmt.Errorf("%w: session 0 is nobody; choose a random one", leases.ErrConfig)
-	case in.Worker != nil && in.Worker.Slots < 0:
-		return fmt.Errorf("%w: worker %s has slots=%d; it must have at least 0, which is: no work yet", leases.ErrConfig, in.Name, in.Worker.Slots)
+	case in.Worker != nil && (in.Worker.Slots < 0 || in.Worker.Slots > mostFactor):
+		return fmt.Errorf("%w: worker %s has slots=%d; give 0 for no work yet, or how many samples it runs at once, at most %d", leases.ErrConfig, in.Name, in.Worker.Slots, mostFactor)
 	case in.Worker != nil && in.Worker.Engine && in.Worker.Uses != "":
 		return fmt.Errorf("%w: worker %s holds its weights itself and uses engine %q; say one of the two", leases.ErrConfig, in.Name, in.Worker.Uses)
 	case in.Engine != nil && (in.Engine.Name == "" || in.Worker != nil):
 		return fmt.Errorf("%w: engine %s must have a name that workers use, and cannot be a worker itself", leases.ErrConfig, in.Name)
-	case in.Trainer != nil && (in.Trainer.Role == "" || in.Trainer.WorldSize < 1 || in.Trainer.Rank < 0 || in.Trainer.Rank >= in.Trainer.WorldSize):
-		return fmt.Errorf("%w: trainer %s is role=%q rank=%d of world_size=%d; ranks are 0 to world_size-1 of a named role", leases.ErrConfig, in.Name, in.Trainer.Role, in.Trainer.Rank, in.Trainer.WorldSize)
+	case in.Trainer != nil && (in.Trainer.Role == "" || in.Trainer.WorldSize < 1 || in.Trainer.WorldSize > leases.MostRanks || in.Trainer.Rank < 0 || in.Trainer.Rank >= in.Trainer.WorldSize):
+		return fmt.Errorf("%w: trainer %s is role=%q rank=%d of world_size=%d; ranks are 0 to world_size-1 of a named role, at most %d", leases.ErrConfig, in.Name, in.Trainer.Role, in.Trainer.Rank, in.Trainer.WorldSize, leases.MostRanks)
 	case in.Trainer != nil && (in.Trainer.StateAt < -1 || in.Trainer.Generation < 0):
 		return fmt.Errorf("%w: trainer %s has state_at=%d, generation=%d; state_at is at least -1, generation at least 0", leases.ErrConfig, in.Name, in.Trainer.StateAt, in.Trainer.Generation)
 	}

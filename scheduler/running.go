@@ -221,8 +221,9 @@ func (s *Scheduler) terminal(r leases.Receipt, o leases.Outcome) error {
 	if refused(err) {
 		return err
 	}
-	if g := s.ledger.Find(r.Group); fin.State == 0 && g != nil && o.Handle != 0 && g.Handle() == o.Handle {
-		// A report from before a rewind that carried the group over, and from before this life: its data is what counts here.
+	if g := s.ledger.Find(r.Group); fin.State == 0 && o.Handle != 0 && (g != nil && g.Handle() == o.Handle || s.tookFinal(o.Handle)) {
+		// A report from before a rewind that carried the group over, and from before this life: its data is what counts here. So is
+		// that of a group that was taken for good, until it is read.
 		return nil
 	}
 	if fin.Repeated {

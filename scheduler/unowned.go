@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"slices"
 
 	"outrider/leases"
 )
@@ -35,6 +36,16 @@ func (s *Scheduler) final(admission uint64) (*final, error) {
 		}
 	}
 	return nil, fmt.Errorf("%w: admission %d is not held (ownership=\"none\": a take is final); take the next rollout", leases.ErrUnknown, admission)
+}
+
+// tookFinal reports whether data was taken and is kept until the trainer has it.
+func (s *Scheduler) tookFinal(h leases.Handle) bool {
+	for _, f := range s.finals {
+		if slices.ContainsFunc(f.answer.Groups, func(g LeasedGroup) bool { return g.Handle == h }) {
+			return true
+		}
+	}
+	return false
 }
 
 // dropFinal frees the data of a taken batch.

@@ -75,9 +75,12 @@ func (s *Scheduler) whole() bool {
 }
 
 func (s *Scheduler) missingRanks() string {
+	const shown = 8
 	var missing []string
+	rest := -len(s.cohort.ranks)
 	for _, role := range sortedRoles(s.cohort.sizes) {
-		for i := range s.cohort.sizes[role] {
+		rest += s.cohort.sizes[role]
+		for i := 0; i < s.cohort.sizes[role] && len(missing) < shown; i++ {
 			if rank := (leases.Rank{Role: role, Rank: i}); s.cohort.ranks[rank] == nil {
 				missing = append(missing, rank.String())
 			}
@@ -86,9 +89,8 @@ func (s *Scheduler) missingRanks() string {
 	if len(missing) == 0 {
 		return "no trainer has attached"
 	}
-	const shown = 8
-	if n := len(missing); n > shown {
-		missing = append(missing[:shown], fmt.Sprintf("%d more", n-shown))
+	if rest -= len(missing); rest > 0 {
+		missing = append(missing, fmt.Sprintf("%d more", rest))
 	}
 	return strings.Join(missing, ", ") + " not attached"
 }

@@ -183,7 +183,8 @@ func (s *Scheduler) pendingHeld(r leases.Receipt) *Held {
 }
 
 // SetSlots says how many samples a worker runs at once from here on: 0 keeps new work from it, while its memory is needed
-// for something else, say. What runs there goes on. Errors: ErrUnknown, ErrRefused (a negative number).
+// for something else, say. What runs there goes on. Errors: ErrUnknown, ErrRefused (negative, or
+// more than anybody can keep account of).
 func (s *Scheduler) SetSlots(session leases.Session, slots int) error {
 	if s.dead != nil {
 		return s.dead
@@ -192,8 +193,8 @@ func (s *Scheduler) SetSlots(session leases.Session, slots int) error {
 	if m == nil || m.worker == nil && m.stage == nil {
 		return fmt.Errorf("%w: session %s is no attached worker", leases.ErrUnknown, session)
 	}
-	if slots < 0 {
-		return fmt.Errorf("%w: slots=%d of worker %s is negative; give 0 for no work, or how many samples it runs at once", leases.ErrRefused, slots, m.name)
+	if slots < 0 || slots > mostFactor {
+		return fmt.Errorf("%w: slots=%d of worker %s; give 0 for no work, or how many samples it runs at once, at most %d", leases.ErrRefused, slots, m.name, mostFactor)
 	}
 	if m.stage != nil {
 		m.stage.slots = slots

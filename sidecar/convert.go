@@ -101,10 +101,11 @@ var errorKinds = []struct {
 	{leases.ErrNotReady, bridge.Stale},
 }
 
-// fromCore names an error of the core.
+// fromCore names an error of the core; one that has its name keeps it.
 func fromCore(err error) error {
-	if err == nil {
-		return nil
+	var named *bridge.Error
+	if err == nil || errors.As(err, &named) {
+		return err
 	}
 	for _, known := range errorKinds {
 		if errors.Is(err, known.err) {

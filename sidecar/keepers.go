@@ -24,20 +24,21 @@ func (o *owner) keepBy(e scheduler.KeepBy) {
 func (o *owner) kept(a *attached, word *wire.Kept, reply reply) {
 	o.carryOutAll() // what is to be released has no handle any more
 	o.reachable(a, word.GetAddress())
-	handles := make(map[executionKey]leases.Handle, len(word.GetHeld()))
+	handles := make(map[reportKey]leases.Handle, len(word.GetHeld()))
 	all := make([]scheduler.Held, 0, len(word.GetHeld()))
 	for _, held := range word.GetHeld() {
 		outcome := o.outcomeOf(a.join.GetEndpoint().GetHost(), held.GetOutcome())
-		handles[executionOf(held.GetReceipt())] = outcome.Handle
+		handles[reportOf(held.GetReceipt())] = outcome.Handle
 		all = append(all, scheduler.Held{Receipt: toReceipt(held.GetReceipt()), Version: held.GetVersion(), Outcome: &outcome})
 	}
 	o.scheduler.Kept(o.ticket(func(value any, err error) {
 		receipts, _ := value.(scheduler.Unkept)
 		unkept := &wire.Unkept{}
-		not := map[executionKey]bool{}
+		not := map[reportKey]bool{}
 		for _, receipt := range receipts {
-			not[executionKey{receipt.Execution, uint64(receipt.Worker)}] = true
-			unkept.Receipts = append(unkept.Receipts, fromReceipt(receipt))
+			said := fromReceipt(receipt)
+			not[reportOf(said)] = true
+			unkept.Receipts = append(unkept.Receipts, said)
 		}
 		for key, handle := range handles {
 			data := o.data[handle]
@@ -67,7 +68,7 @@ func (o *owner) reachable(a *attached, address string) {
 // forget drops what is known of a group's data.
 func (o *owner) forget(handle leases.Handle, data *groupData) {
 	delete(o.data, handle)
-	delete(o.executions, data.execution)
+	delete(o.reports, data.report)
 	key := keyOf(data.locator.GetSegment())
 	if o.bySegment[key] = slices.DeleteFunc(o.bySegment[key], func(h leases.Handle) bool { return h == handle }); len(o.bySegment[key]) == 0 {
 		delete(o.bySegment, key)

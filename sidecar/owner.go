@@ -38,7 +38,7 @@ type owner struct {
 	lastTicket   scheduler.Ticket
 	takes        map[takeKey]scheduler.Ticket
 	data         map[leases.Handle]*groupData
-	executions   map[executionKey]leases.Handle // of data
+	reports      map[reportKey]leases.Handle // of data
 	bySegment    map[segmentKey][]leases.Handle
 	lastHandle   leases.Handle
 	publications map[uint64]*publication
@@ -63,14 +63,26 @@ type takeKey struct {
 // executionKey names an execution for ever: two lives of the owner that never met may give one number to two workers.
 type executionKey struct{ execution, worker uint64 }
 
+// reportKey names what was reported of an execution. What is said of another group's execution is not that group's data, and is refused
+// without it.
+type reportKey struct {
+	executionKey
+	group   int64
+	attempt uint32
+}
+
+func reportOf(r *wire.Receipt) reportKey {
+	return reportKey{executionOf(r), r.GetGroup(), r.GetAttempt()}
+}
+
 // groupData is where a group's rows are and what is in them, for the lease that will name them.
 type groupData struct {
-	execution executionKey
-	locator   *wire.Locator
-	summary   *wire.Summary
-	host      string
-	keepers   []leases.Session // that have it as well
-	claimed   bool             // by a report, an inventory, or a keeper's word that the scheduler took
+	report  reportKey
+	locator *wire.Locator
+	summary *wire.Summary
+	host    string
+	keepers []leases.Session // that have it as well
+	claimed bool             // by a report, an inventory, or a keeper's word that the scheduler took
 }
 
 // own makes this process the owner of a run.
@@ -113,12 +125,8 @@ func (p *Process) newOwner(own *wire.Own, table *arrowio.Segment) (*owner, error
 		return nil, fmt.Errorf("outrider: listen on %s for run %q: %w", own.GetIp(), own.GetRun().GetName(), err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	o := &owner{
-		log: p.log.Named("owner").With("run", own.GetRun().GetName()), run: own.GetRun(), cancel: cancel, started: time.Now(),
-		supply: p, loop: newLoop(), scheduler: decides, source: config.Source,
-		attached: map[leases.Session]*attached{}, tickets: map[scheduler.Ticket]func(any, error){}, takes: map[takeKey]scheduler.Ticket{},
-		data: map[leases.Handle]*groupData{}, executions: map[executionKey]leases.Handle{}, bySegment: map[segmentKey][]leases.Handle{}, publications: map[uint64]*publication{},
-	}
+	o := ownerOf(p.log.Named("owner").With("run", own.GetRun().GetName()), own.GetRun(), p, decides, config.Source)
+	o.cancel = cancel
 	o.server = bridge.NewOwnerServer(access, o.accept)
 	if o.address, err = o.server.ServeLocal(listener.Addr().String()); err != nil {
 		listener.Close()
@@ -142,6 +150,15 @@ func (p *Process) newOwner(own *wire.Own, table *arrowio.Segment) (*owner, error
 	go o.loop.run(ctx, o.settle)
 	o.log.Info("owner started", "address", o.address, "rows", config.Source.Len, "recover", own.GetRecover())
 	return o, nil
+}
+
+// ownerOf is an owner that nobody reaches and whose loop does not run.
+func ownerOf(log hclog.Logger, run *wire.Run, supply supply, decides *scheduler.Scheduler, source leases.Source) *owner {
+	return &owner{
+		log: log, run: run, started: time.Now(), supply: supply, loop: newLoop(), scheduler: decides, source: source,
+		attached: map[leases.Session]*attached{}, tickets: map[scheduler.Ticket]func(any, error){}, takes: map[takeKey]scheduler.Ticket{},
+		data: map[leases.Handle]*groupData{}, reports: map[reportKey]leases.Handle{}, bySegment: map[segmentKey][]leases.Handle{}, publications: map[uint64]*publication{},
+	}
 }
 
 func (o *owner) stop() {
@@ -191,8 +208,8 @@ func (o *owner) accept(_ context.Context, stream bridge.Session) error {
 		return nil
 	}
 	join := frame.GetJoin()
-	if join == nil || join.GetSession() == 0 {
-		return bridge.NewError(bridge.Refused, "outrider: a session begins with Join and a session number")
+	if join.GetSession() == 0 || join.GetEndpoint() == nil {
+		return bridge.NewError(bridge.Refused, "outrider: a session begins with Join, a session number and an endpoint")
 	}
 	a := &attached{session: leases.Session(join.GetSession()), join: join}
 	broken := make(chan struct{})
@@ -316,14 +333,14 @@ func (o *owner) outcomeOf(host string, outcome *wire.Outcome) leases.Outcome {
 	if outcome.GetKind() != "success" {
 		return toOutcome(outcome, 0)
 	}
-	execution := executionOf(outcome.GetReceipt())
-	handle, known := o.executions[execution]
+	report := reportOf(outcome.GetReceipt())
+	handle, known := o.reports[report]
 	if !known {
 		o.lastHandle++
 		handle = o.lastHandle
-		o.executions[execution] = handle
+		o.reports[report] = handle
 		o.bySegment[keyOf(outcome.GetLocator().GetSegment())] = append(o.bySegment[keyOf(outcome.GetLocator().GetSegment())], handle)
-		o.data[handle] = &groupData{execution: execution, locator: outcome.GetLocator(), summary: outcome.GetSummary(), host: host}
+		o.data[handle] = &groupData{report: report, locator: outcome.GetLocator(), summary: outcome.GetSummary(), host: host}
 	}
 	out := toOutcome(outcome, handle)
 	// A segment is never used again, so its name and rows identify the content.

@@ -52,7 +52,7 @@ var guards = []guard{
 	{"bound completed: met", "scheduler/dispatch.go", "s.ledger.Count(leases.Leased) >= s.places() {", "s.ledger.Count(leases.Leased) > s.places() {"},
 	{"bound completed: leased groups count", "scheduler/dispatch.go", "+s.ledger.Count(leases.Leased) >= s.places() {", " >= s.places() {"},
 	{"bound bytes: met", "scheduler/dispatch.go", "return limit == 0 || len(h.credits) == 0 && h.written+h.promised+h.largest <= limit", "return limit >= 0"},
-	{"bound bytes: reopens when memory is back", "scheduler/members.go", "h.written = max(0, h.written-n)", "h.written = max(h.written, -n)"},
+	{"bound bytes: reopens when memory is back", "scheduler/members.go", "h.written = max(0, h.written-sizeOf(n))", "h.written = max(h.written, -sizeOf(n))"},
 	{"bound bytes: overdrawn before a run waits for itself", "scheduler/dispatch.go", "if m == nil && s.starving() {", "if m == nil && false {"},
 	{"order windowed: one execution number may be of two groups", "scheduler/window.go", "if w.entries[j-1].id == e.id {", "if w.entries[j-1].id != 0 {"},
 	{"staleness: at the take", "scheduler/evict.go", "&& version-oldest > s.cfg.Policy.MaxStaleness", "&& version-oldest > s.cfg.Policy.MaxStaleness+1"},
