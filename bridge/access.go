@@ -25,6 +25,9 @@ type Access struct {
 
 // NewAccess reads a run's token and certificates. The error, of kind Config, says which part cannot work on this host.
 func NewAccess(run *wire.Run) (Access, error) {
+	if run.GetToken() == "" {
+		return Access{}, NewError(Config, fmt.Sprintf("outrider: run %q has no token, and would let in everybody; give it 128 random bits in hex", run.GetName()))
+	}
 	given := run.GetTls()
 	if given == nil {
 		return Access{run.GetToken(), insecure.NewCredentials(), insecure.NewCredentials()}, nil

@@ -23,7 +23,8 @@ const holdersAtOnce = 4
 // publicationDigest is the SHA-256 of a publication without its digest, in protobuf's deterministic encoding. Only this build's
 // sidecars compute it, always over the same message type.
 func publicationDigest(publication *wire.Publication) ([]byte, error) {
-	bare := proto.CloneOf(publication)
+	bare := &wire.Publication{}
+	proto.Merge(bare, publication)
 	bare.Digest = nil
 	data, err := proto.MarshalOptions{Deterministic: true}.Marshal(bare)
 	if err != nil {

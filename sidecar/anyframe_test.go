@@ -62,7 +62,7 @@ func present(m protoreflect.Message) []protoreflect.FieldDescriptor {
 
 var telling = []uint64{0, 1, 2, 3, 4, 7, 8, 64, 11, 12, 13, 1 << 20, math.MaxInt32, math.MaxUint32, math.MaxInt64, math.MaxUint64}
 
-var words = []string{"", "success", "failure", "retry", "discard", "trainer", "critic", "here", "there", "judge", "fifo", "none", "\x00", "none such"}
+var words = []string{"", "success", "failure", "retry", "discard", "trainer", "critic", "here", "there", "judge", "fifo", "none", "\x00", "none such", testRun.GetToken()}
 
 func (a anyMessage) fill(m protoreflect.Message, depth int) {
 	fields := m.Descriptor().Fields()

@@ -13,10 +13,18 @@ func (p *Process) prepare(frame *wire.Frame, fds []int) {
 	switch frame.GetBody().(type) {
 	case *wire.Frame_Report:
 		made := sealReport(fds, frame.GetReport())
-		p.loop.post(func() { p.withMember(frame, func(m *member) { m.report(frame, made) }) })
+		p.loop.post(func() {
+			if !p.withMember(frame, func(m *member) { m.report(frame, made) }) {
+				made.close()
+			}
+		})
 	case *wire.Frame_AddColumns:
 		segment, err := sealOne(fds)
-		p.loop.post(func() { p.withMember(frame, func(m *member) { m.addColumns(frame, segment, err) }) })
+		p.loop.post(func() {
+			if !p.withMember(frame, func(m *member) { m.addColumns(frame, segment, err) }) && err == nil {
+				segment.Close()
+			}
+		})
 	case *wire.Frame_Own:
 		table, err := sealTable(fds)
 		p.loop.post(func() {
@@ -107,11 +115,33 @@ func (p *Process) dispatch(frame *wire.Frame) {
 	}
 }
 
-func (p *Process) withMember(frame *wire.Frame, use func(*member)) {
+// withMember calls use with the member that a frame is about. False: it was refused, since no such member is here, or it is of another
+// role.
+func (p *Process) withMember(frame *wire.Frame, use func(*member)) bool {
 	m := p.members[frame.GetMember()]
 	if m == nil {
 		p.answer(frame, nil, bridge.NewError(bridge.Closed, fmt.Sprintf("outrider: member %d has left its run or never joined one; make a new one", frame.GetMember())))
-		return
+		return false
+	}
+	if role := m.lacks(frame); role != "" {
+		p.answer(frame, nil, bridge.NewError(bridge.Refused, fmt.Sprintf("outrider: %T is for a %s, and member %d is none", frame.GetBody(), role, frame.GetMember())))
+		return false
 	}
 	use(m)
+	return true
+}
+
+// lacks is the role that a frame of the shim or of the owner is for, when this member has another.
+func (m *member) lacks(frame *wire.Frame) string {
+	switch frame.GetBody().(type) {
+	case *wire.Frame_Report, *wire.Frame_SampleDone, *wire.Frame_Grant, *wire.Frame_StageGrant, *wire.Frame_Keeper:
+		if m.work == nil {
+			return "worker"
+		}
+	case *wire.Frame_AddColumns, *wire.Frame_Restored, *wire.Frame_Next, *wire.Frame_Append, *wire.Frame_SetBase, *wire.Frame_Committed:
+		if m.trainer == nil {
+			return "trainer"
+		}
+	}
+	return ""
 }

@@ -384,6 +384,10 @@ func (m *member) fromOwner(l *link, frame *wire.Frame) {
 		}
 		return
 	}
+	if role := m.lacks(frame); role != "" {
+		m.p.log.Error("frame from the owner dropped: it is for another role", "body", fmt.Sprintf("%T", frame.GetBody()), "role", role)
+		return
+	}
 	switch body := frame.GetBody().(type) {
 	case *wire.Frame_Grant:
 		m.granted(body.Grant)
@@ -392,9 +396,7 @@ func (m *member) fromOwner(l *link, frame *wire.Frame) {
 	case *wire.Frame_Carried:
 		m.carried(body.Carried)
 	case *wire.Frame_Keeper:
-		if m.work != nil {
-			m.keepBy(body.Keeper.GetEndpoint())
-		}
+		m.keepBy(body.Keeper.GetEndpoint())
 	case *wire.Frame_LetGo:
 		m.letGo(body.LetGo.GetGone())
 	case *wire.Frame_Cancel:

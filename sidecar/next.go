@@ -11,7 +11,7 @@ import (
 // shim. What fails after the take gives the lease back; the shim asks again when the error says so.
 func (m *member) next(frame *wire.Frame, rollout int64) {
 	role := m.join.GetTrainer()
-	if role == nil || role.GetWorldSize() != 1 {
+	if role.GetWorldSize() != 1 {
 		m.p.answer(frame, nil, bridge.NewError(bridge.Refused, fmt.Sprintf(
 			"outrider: next is for a cohort of one rank, this member has world_size=%d; take and publish in a controller, admit in each rank", role.GetWorldSize())))
 		return

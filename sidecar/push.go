@@ -13,8 +13,8 @@ import (
 // pushes gives prompts to the scheduler.
 func (o *owner) pushes(a *attached, push *wire.Push, reply reply) {
 	ids, digests, rows := push.GetIds(), push.GetDigests(), push.GetRows()
-	if len(ids) != len(digests) || len(ids) != len(rows) {
-		reply(nil, bridge.NewError(bridge.Data, fmt.Sprintf("outrider: a push of %d ids, %d digests and %d rows; give one of each for each", len(ids), len(digests), len(rows))))
+	if err := even(push); err != nil {
+		reply(nil, err)
 		return
 	}
 	all := make([]leases.Push, len(ids))
@@ -28,6 +28,15 @@ func (o *owner) pushes(a *attached, push *wire.Push, reply reply) {
 	o.scheduler.Push(o.ticket(answering(reply, func(done scheduler.Pushed) (*wire.Frame, error) {
 		return &wire.Frame{Body: &wire.Frame_Pushed{Pushed: &wire.Pushed{Fresh: int64(done.Fresh), Gone: fromPushIDs(done.Gone)}}}, nil
 	})), a.session, all, push.GetWait())
+}
+
+// even sees that a push has one of each for each.
+func even(push *wire.Push) error {
+	ids, digests, rows := len(push.GetIds()), len(push.GetDigests()), len(push.GetRows())
+	if ids != digests || ids != rows {
+		return bridge.NewError(bridge.Data, fmt.Sprintf("outrider: a push of %d ids, %d digests and %d rows; give one of each for each", ids, digests, rows))
+	}
+	return nil
 }
 
 func toPush(id, digest, rows []byte) (leases.Push, error) {
@@ -56,6 +65,10 @@ type producer struct {
 
 // push gives prompts to the owner and keeps what it took.
 func (m *member) push(frame *wire.Frame, push *wire.Push) {
+	if err := even(push); err != nil {
+		m.p.answer(frame, nil, err)
+		return
+	}
 	m.ask(&wire.Frame{Body: frame.GetBody()}, func(answer *wire.Frame) {
 		if answer.GetError() == nil {
 			m.keep(push)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"slices"
 
-	"outrider/bridge"
 	"outrider/bridge/wire"
 )
 
@@ -90,10 +89,6 @@ func (r *rankLog) restored(said *wire.Restored) {
 
 // restored tells the owner what the process says of its weights, and keeps it for the owner's next life.
 func (m *member) restored(frame *wire.Frame) {
-	if m.trainer == nil {
-		m.p.answer(frame, nil, bridge.NewError(bridge.Refused, "outrider: restored is a trainer's word; this member is none"))
-		return
-	}
 	m.ask(&wire.Frame{Body: frame.GetBody()}, func(answer *wire.Frame) {
 		if said := answer.GetRestored(); said != nil {
 			m.trainer.restored(said)

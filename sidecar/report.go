@@ -54,6 +54,14 @@ func sealReport(fds []int, report *wire.Report) *made {
 	return all
 }
 
+func (d *made) close() {
+	for _, segment := range d.segments {
+		if segment != nil {
+			segment.Close()
+		}
+	}
+}
+
 // told is a report on its way to the owner.
 type told struct {
 	outcomes []*wire.Outcome
@@ -73,11 +81,7 @@ func (m *member) report(frame *wire.Frame, data *made) {
 	}
 	outcomes, refused, err := data.outcomes(frame.GetReport(), m.work.given)
 	if err != nil {
-		for _, segment := range data.segments {
-			if segment != nil {
-				segment.Close()
-			}
-		}
+		data.close()
 		m.p.answer(frame, nil, err)
 		return
 	}
