@@ -5,8 +5,9 @@ from __future__ import annotations
 import numbers
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
+from time import monotonic
 from typing import Any, ParamSpec, TypeVar, cast
 
 from outrider.errors import ConfigError
@@ -110,6 +111,30 @@ def optional_count(name: str, value: Any, least: int, most: int = INT64) -> int 
     return None if value is None else count(name, value, least, most)
 
 
+def counts(name: str, values: Any, least: int) -> list[int]:
+    """Checks a list of counts, each as `count` does.
+
+    Raises:
+        ConfigError: No list, or one with something else in it.
+    """
+    if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
+        raise ConfigError(
+            f"outrider: {name}={shown(values)} is a {type(values).__name__}; give a list of whole numbers, each at least {least}"
+        )
+    return [count(f"{name}[{at}]", value, least) for at, value in enumerate(values)]
+
+
+def text(name: str, value: Any) -> str:
+    """Checks a text, which may be empty.
+
+    Raises:
+        ConfigError: Something else.
+    """
+    if not isinstance(value, str):
+        raise ConfigError(f"outrider: {name}={shown(value)} is a {type(value).__name__}; give a str")
+    return value
+
+
 def optional_text(name: str, value: Any) -> str:
     """A text that may be left out.
 
@@ -124,6 +149,15 @@ def optional_text(name: str, value: Any) -> str:
     if not isinstance(value, str) or not value:
         raise ConfigError(f"outrider: {name}={shown(value)} is no text; give a str that is not empty, or None")
     return value
+
+
+def until(name: str, seconds: Any) -> float | None:
+    """The end of a wait on the clock of `time.monotonic`; None, no end, for None.
+
+    Raises:
+        ConfigError: Not a number of seconds, or out of range.
+    """
+    return None if seconds is None else monotonic() + real(name, seconds, 0.0, 1e9)
 
 
 def real(name: str, value: Any, least: float, most: float) -> float:
@@ -161,6 +195,49 @@ def flag(name: str, value: Any) -> bool:
     if not isinstance(value, bool):
         raise ConfigError(f"outrider: {name}={shown(value)} is a {type(value).__name__}; give True or False")
     return value
+
+
+def function(name: str, value: Any) -> Callable[..., Any]:
+    """Checks that something can be called.
+
+    Raises:
+        ConfigError: It cannot.
+    """
+    if not callable(value):
+        raise ConfigError(
+            f"outrider: {name}={shown(value)} is a {type(value).__name__}, which cannot be called; give a function"
+        )
+    return cast("Callable[..., Any]", value)
+
+
+def instance(name: str, value: Any, kind: type | tuple[type, ...], give: str) -> Any:
+    """Checks what something is.
+
+    Args:
+        name: Of the argument.
+        value: What the user gave.
+        kind: What it has to be.
+        give: What to give instead, for the message.
+
+    Raises:
+        ConfigError: Something else.
+    """
+    if not isinstance(value, kind):
+        raise ConfigError(f"outrider: {name}={shown(value)} is a {type(value).__name__}; give {give}")
+    return value
+
+
+def state_bytes(value: Any) -> bytes:
+    """A run's state; empty for None.
+
+    Raises:
+        ConfigError: No bytes.
+    """
+    if value is None:
+        return b""
+    if not isinstance(value, (bytes, bytearray, memoryview)):
+        raise ConfigError(f"outrider: state={shown(value)} is a {type(value).__name__}; give the bytes of run.state(R)")
+    return bytes(value)
 
 
 def size(name: str, value: Any) -> int:

@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from outrider import _wire_pb2 as wire
-from outrider._check import MILLION, MOST_GROUPS, Problems, choice, count, optional_count, shown
+from outrider._check import MILLION, MOST_GROUPS, Problems, choice, count, instance, optional_count, shown, state_bytes
 from outrider.adds import declared, stage_name
 from outrider.config import TIMES, Limits, Policy
 from outrider.data_source import DataSource
-from outrider.errors import ConfigError
 from outrider.keyed import Keyed
 from outrider.source import Table
 from outrider.stream import Stream
@@ -57,10 +56,9 @@ def configure(
     )
     for argument, value, kind in (("limits", limits, Limits), ("policy", policy, Policy)):
         if value is not None:
-            problems.of(_instance, argument, value, kind)
+            problems.of(instance, argument, value, kind, f"an outrider.{kind.__name__}(...)")
     added = _stages(problems, stages)
-    if state is not None and not isinstance(state, (bytes, bytearray, memoryview)):
-        problems.say(f"state={type(state).__name__} is no state; give the bytes of run.state(R)")
+    problems.of(state_bytes, state)
     if tls is not None and not isinstance(tls, TLS):
         problems.say(f"tls={type(tls).__name__} is no certificates; give outrider.TLS(ca=..., cert=..., key=...)")
     problems.tell()
@@ -68,13 +66,6 @@ def configure(
     config.stages.extend(added)
     config.MergeFrom(_decided(limits or Limits(), policy or Policy()))
     return config
-
-
-def _instance(name: str, value: Any, kind: type) -> None:
-    if not isinstance(value, kind):
-        raise ConfigError(
-            f"outrider: {name}={shown(value)} is a {type(value).__name__}; give an outrider.{kind.__name__}(...)"
-        )
 
 
 def _stages(problems: Problems, stages: Any) -> list[str]:

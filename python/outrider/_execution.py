@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from outrider import _wire_pb2 as wire
+from outrider._check import instance, text
 from outrider._report import Finished
 from outrider._steps import Steps, Wait, awaiting, blocking
 from outrider.errors import Stale
@@ -70,27 +71,27 @@ class Execution:
             True: the owner took it. False: nobody waits for it any more, because the group had gone elsewhere meanwhile (its
             receipt is stale) or the run is over; nothing is left to do.
         """
-        return blocking(self.end(Finished(self, "retry", str(reason)), self.runner.reporter.submit_here))
+        return blocking(self.end(Finished(self, "retry", text("reason", reason)), self.runner.reporter.submit_here))
 
     async def retry_async(self, reason: str) -> bool:
         """`retry`, awaited."""
-        return await awaiting(self.end(Finished(self, "retry", str(reason)), self.runner.reporter.submit))
+        return await awaiting(self.end(Finished(self, "retry", text("reason", reason)), self.runner.reporter.submit))
 
     def fail(self, error: BaseException | str) -> bool:
         """Reports that the data itself made it fail; counted against `max_attempts`. Returns as `retry` does."""
-        return blocking(self.end(Finished(self, "failure", describe(error)), self.runner.reporter.submit_here))
+        return blocking(self.end(Finished(self, "failure", describe(_said(error))), self.runner.reporter.submit_here))
 
     async def fail_async(self, error: BaseException | str) -> bool:
         """`fail`, awaited."""
-        return await awaiting(self.end(Finished(self, "failure", describe(error)), self.runner.reporter.submit))
+        return await awaiting(self.end(Finished(self, "failure", describe(_said(error))), self.runner.reporter.submit))
 
     def discard(self, reason: str) -> bool:
         """Settles the group as consumed without training, counted under the reason. Returns as `retry` does."""
-        return blocking(self.end(Finished(self, "discard", str(reason)), self.runner.reporter.submit_here))
+        return blocking(self.end(Finished(self, "discard", text("reason", reason)), self.runner.reporter.submit_here))
 
     async def discard_async(self, reason: str) -> bool:
         """`discard`, awaited."""
-        return await awaiting(self.end(Finished(self, "discard", str(reason)), self.runner.reporter.submit))
+        return await awaiting(self.end(Finished(self, "discard", text("reason", reason)), self.runner.reporter.submit))
 
     def end(self, finished: Finished, submit: Callable[[Finished], None]) -> Steps[bool]:
         """Ends this execution; the core of all that do."""
@@ -122,6 +123,10 @@ class Execution:
     def cancel(self) -> None:
         """From the reading thread: the owner wants it stopped."""
         self._cancelled = True
+
+
+def _said(error: Any) -> BaseException | str:
+    return cast("BaseException | str", instance("error", error, (BaseException, str), "an exception or a str"))
 
 
 def describe(error: BaseException | str) -> str:

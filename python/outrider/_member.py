@@ -9,12 +9,13 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from copy import copy
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from outrider import _ray
 from outrider import _wire_pb2 as wire
 from outrider._attachment import Attachment, attach
 from outrider._channel import Answer
+from outrider._check import instance
 from outrider._steps import Steps, Wait
 from outrider.errors import Closed, EndOfRun, Error, from_wire
 
@@ -22,6 +23,17 @@ if TYPE_CHECKING:
     from outrider.run import Run
 
 L = TypeVar("L", bound="Leaves")
+
+
+def joined_to(run: Any) -> Run:
+    """Checks what a member is made for.
+
+    Raises:
+        ConfigError: No run.
+    """
+    from outrider.run import Run
+
+    return cast("Run", instance("run", run, Run, "what outrider.start, own or connect gave"))
 
 
 class Leaves(ABC):

@@ -8,10 +8,10 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from outrider import _wire_pb2 as wire
-from outrider._check import INT32, count
+from outrider._check import INT32, count, optional_text
 from outrider._execution import Execution
 from outrider._inbox import Inbox
-from outrider._member import Leaves, Member
+from outrider._member import Leaves, Member, joined_to
 from outrider._report import Reporter
 from outrider._steps import Steps, Wait, awaiting, blocking
 from outrider.errors import Closed, EndOfRun, Error, kind_of
@@ -38,7 +38,7 @@ class Runner(Leaves, Generic[E]):
 
     def __init__(self, run: Run, slots: int, name: str | None, role: Any) -> None:
         self.capacity = count("slots", slots, 1, INT32)
-        self._member = Member(run, "worker", name=name, worker=role)
+        self._member = Member(joined_to(run), "worker", name=optional_text("name", name), worker=role)
         self._slots = self.capacity
         self._asked = False
         self.group_size = int(self._member.joined.group_size)

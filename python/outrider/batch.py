@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from outrider._added import Added
+from outrider._check import text
 from outrider._memory import joined
 from outrider._segment import Carried, Segment, Selected, side_by_side
 from outrider._steps import Steps, awaiting, blocking
@@ -82,7 +83,7 @@ class Group:
         Raises:
             Missing: There is none of that name.
         """
-        index = self.rows.schema.get_field_index(name)
+        index = self.rows.schema.get_field_index(text("name", name))
         if index < 0:
             raise Missing(f"outrider: group {self.group} has no column {name!r}; it has {self.rows.schema.names}")
         return self.rows.column(index)
@@ -183,6 +184,7 @@ class Batch:
             Missing: No group has it.
             DataError: Some groups have it and others do not, or with another type.
         """
+        text("name", name)
         runs = self._runs()
         chunks = []
         for rows in runs:
@@ -239,15 +241,15 @@ class Batch:
             DataError: The rows have a column of that name.
             Stale: The lease was rolled back, or a later rollout is committed.
         """
-        blocking(self._join(names))
+        blocking(self._join(_texts(names)))
 
     async def join_async(self, *names: str) -> None:
         """`join`, awaited."""
-        await awaiting(self._join(names))
+        await awaiting(self._join(_texts(names)))
 
     def _add(self, adds: Mapping[str, Any] | None, columns: Mapping[str, Any]) -> Steps[None]:
         added, what = self._shared(), f"outrider: rollout {self.rollout}"
-        fields = inferred("add()", columns) if adds is None else declared("add()", adds)
+        fields = inferred("add()", columns) if adds is None else declared("adds", adds)
         rows = to_columns(fields, columns, self.num_rows, what)
         self._free(rows.schema.names)
         check_domains(rows, self._runs(), what)
@@ -293,7 +295,7 @@ class Batch:
         Raises:
             DataError: A column without a flat numpy form, or an `out` that does not fit.
         """
-        return pack({name: self.column(name) for name in names}, out)
+        return pack({name: self.column(name) for name in _texts(names)}, out)
 
     def padded(self, name: str, value: Any = 0) -> npt.NDArray[Any]:
         """A list column as [rows, longest], the rest filled with `value`; copied.
@@ -331,6 +333,10 @@ class Batch:
                 slices += side_by_side(part.places, rows)
             self._slices = slices
         return self._slices
+
+
+def _texts(names: Sequence[Any]) -> list[str]:
+    return [text("names", name) for name in names]
 
 
 def _load_batch(rollout: int, admission: int, groups: list[Group]) -> Batch:

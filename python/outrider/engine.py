@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from outrider import _wire_pb2 as wire
 from outrider._check import count, optional_text
-from outrider._member import Leaves, Member
+from outrider._member import Leaves, Member, joined_to
 from outrider._steps import Steps, Wait, awaiting, blocking
 from outrider.errors import ConfigError
 
@@ -45,14 +45,14 @@ class Engine(Leaves):
             workers get it when all of them have confirmed the announced version.
 
     Raises:
-        ConfigError: No name.
+        ConfigError: No run, or no name.
         StartError: The sidecar did not come up.
         Closed: The run is over.
     """
 
     def __init__(self, run: Run, name: str) -> None:
         self.name = engine_name("name", name)
-        self._member = Member(run, "engine", name=self.name, engine=wire.EngineRole(name=self.name))
+        self._member = Member(joined_to(run), "engine", name=self.name, engine=wire.EngineRole(name=self.name))
         self._member.listen(lambda frame, fds: None, lambda: None)
 
     def confirm(self, version: int, digest: str | None = None) -> None:

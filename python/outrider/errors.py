@@ -13,7 +13,11 @@ class Error(Exception):
 
 
 class ConfigError(Error, ValueError):
-    """An argument or a limit that cannot work. Names the argument, its value, the limit and the way out."""
+    """An argument or a limit that cannot work. Names the argument, its value, the limit and the way out.
+
+    Every public call raises it for an argument of another kind than it takes, before anything has happened; only an argument that
+    is missing, or that no parameter takes, is Python's own `TypeError`. What is wrong with rows is a `DataError`.
+    """
 
 
 class StartError(Error):

@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from outrider import _wire_pb2 as wire
+from outrider._check import text
 from outrider._steps import Steps, Wait, awaiting, blocking
 from outrider.errors import Closed, Conflict, Error
 
@@ -33,7 +34,7 @@ class Hold:
 
     def __init__(self, run: Run, reason: str) -> None:
         self._run = run
-        self._reason = str(reason)
+        self._reason = text("reason", reason)
         self._id = 0
 
     def __enter__(self) -> Hold:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ import numpy.typing as npt
 
 from outrider import _wire_pb2 as wire
 from outrider._channel import Answer
-from outrider._check import INT32, count, real
+from outrider._check import INT32, count, counts, flag, instance, text, until
 from outrider._steps import Steps, Wait, awaiting, blocking
 from outrider.errors import Error, Refused
 from outrider.publication import Publication, plan
@@ -145,7 +144,10 @@ class Lease:
         cohort = (
             {"trainer": 1}
             if roles is None
-            else {str(role): count(f"roles[{role!r}]", size, 1, INT32) for role, size in roles.items()}
+            else {
+                text("roles", role): count(f"roles[{role!r}]", size, 1, INT32)
+                for role, size in instance("roles", roles, Mapping, "a dict from role to world size").items()
+            }
         )
         request = wire.Publish(
             admission=self.admission,
@@ -175,11 +177,14 @@ class Lease:
         await awaiting(self._discard(groups, reason, refill))
 
     def _discard(self, groups: Sequence[int], reason: str, refill: bool) -> Steps[None]:
-        indices = [count("groups", group, 0) for group in groups]
+        indices = counts("groups", groups, 0)
         answer = yield Wait(
             self._member.ask(
                 discard_groups=wire.DiscardGroups(
-                    admission=self.admission, groups=indices, reason=str(reason), shorter=not refill
+                    admission=self.admission,
+                    groups=indices,
+                    reason=text("reason", reason),
+                    shorter=not flag("refill", refill),
                 )
             )
         )
@@ -234,7 +239,9 @@ class Lease:
 
     def rolling_back(self, reason: str) -> Steps[None]:
         """The core of `rollback`."""
-        answer = yield Wait(self._member.ask(rollback=wire.Rollback(admission=self.admission, reason=str(reason))))
+        answer = yield Wait(
+            self._member.ask(rollback=wire.Rollback(admission=self.admission, reason=text("reason", reason)))
+        )
         self._settled = True
         settled = answer.frame.settled
         if answer.frame.HasField("settled") and settled.status == "committed":
@@ -292,7 +299,7 @@ class Lease:
 def take(member: Member, rollout: int, timeout: float | None) -> Steps[Lease]:
     """The core of every take, for the session that is to own the lease."""
     request = wire.Take(rollout=count("rollout", rollout, 0))
-    deadline = None if timeout is None else monotonic() + real("timeout", timeout, 0.0, 1e9)
+    deadline = until("timeout", timeout)
     future = member.ask(take=request)
     try:
         answer = yield Wait(future, deadline)

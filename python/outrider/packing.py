@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from outrider._check import shown
+from outrider._check import shown, text
 from outrider.columns import DOMAINS, flat, is_list, numbers
 from outrider.errors import DataError
 from outrider.view import Missing
@@ -52,7 +52,7 @@ class Packed:
 
     def offsets(self, name: str) -> npt.NDArray[np.int32]:
         """int32 [rows + 1]: where each row's values of a list column begin and end in its flat array."""
-        if name not in self._offsets:
+        if text("name", name) not in self._offsets:
             raise Missing(f"outrider: no list column {name!r} was packed; packed are {sorted(self._offsets)}")
         return self._offsets[name]
 

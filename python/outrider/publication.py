@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from outrider import _wire_pb2 as wire
-from outrider._check import count
+from outrider._check import count, counts
 from outrider.errors import ConfigError
 
 
@@ -100,8 +100,7 @@ def plan(groups: Sequence[Any], shards: Sequence[Sequence[int]] | int) -> list[A
     for number, rows in enumerate(shards):
         shard = wire.Shard()
         last: tuple[Any, int] | None = None
-        for index in rows:
-            at = count(f"shards[{number}]", index, 0)
+        for at in counts(f"shards[{number}]", rows, 0):
             if at >= len(owner) or at in seen:
                 what = "is there twice" if at in seen else f"is not in a batch of {len(owner)} rows"
                 raise ConfigError(

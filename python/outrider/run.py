@@ -18,7 +18,7 @@ from outrider import _wire_pb2 as wire
 from outrider import stats as _stats
 from outrider._attachment import Attachment
 from outrider._channel import Answer
-from outrider._check import count
+from outrider._check import count, counts, flag, text
 from outrider._key import Key
 from outrider._locator import Locator
 from outrider._member import Member
@@ -233,8 +233,8 @@ class Run:
         return await awaiting(self._cancel(groups, reason))
 
     def _cancel(self, groups: Sequence[int], reason: str) -> Steps[int]:
-        named = [count("group", group, 0) for group in groups]
-        answer = yield Wait(self._client().ask(cancel_groups=wire.CancelGroups(groups=named, reason=str(reason))))
+        named = wire.CancelGroups(groups=counts("groups", groups, 0), reason=text("reason", reason))
+        answer = yield Wait(self._client().ask(cancel_groups=named))
         return int(answer.frame.groups_cancelled.asked)
 
     def rewind(self, rollout: int) -> Rewound:
@@ -391,7 +391,7 @@ class Run:
     def _stats(self, ready: bool = False, step: bool = False) -> Steps[Stats]:
         if self._final is not None:
             return self._final[0]
-        answer = yield Wait(self._client().ask(get_stats=wire.GetStats(ready=ready, step=step)))
+        answer = yield Wait(self._client().ask(get_stats=wire.GetStats(ready=ready, step=flag("step", step))))
         return _stats.from_wire(answer.frame.stats)
 
     def metrics(self) -> str:
@@ -448,7 +448,7 @@ class Run:
         with self._lock:
             closing = self._closing
             if closing is None or (closing.done() and closing.exception() is not None):
-                closing = self._closing = client.ask(close=wire.Close(force=bool(force)))
+                closing = self._closing = client.ask(close=wire.Close(force=flag("force", force)))
         answer = yield Wait(closing)
         with self._lock:
             if self._final is not None:

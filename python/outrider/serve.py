@@ -10,6 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
+from outrider import _check
 from outrider._execution import describe
 from outrider._report import Finished
 from outrider.errors import Retry
@@ -24,7 +25,7 @@ log = logging.getLogger("outrider")
 
 async def serve(worker: Worker, function: Callable[..., Any]) -> None:
     """The core of `Worker.serve`."""
-    await _Server(worker, function).run()
+    await _Server(worker, _check.function("function", function)).run()
 
 
 class _Server:

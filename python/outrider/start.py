@@ -9,6 +9,7 @@ from typing import Any
 from outrider import _ray
 from outrider import _wire_pb2 as wire
 from outrider._attachment import Attachment, attach
+from outrider._check import text
 from outrider._configure import configure
 from outrider._key import Key
 from outrider._locator import Static
@@ -155,7 +156,7 @@ def connect(name: str) -> Run:
     """
     from outrider import _owner
 
-    return _owner.connect(name)
+    return _owner.connect(text("name", name))
 
 
 def own_as(key: Key, source: Source, config: Any, state: bytes | None, recover: bool = False) -> Run:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import Future
-from time import monotonic
 from typing import TYPE_CHECKING
 
 from outrider import _wire_pb2 as wire
 from outrider._added import Added
 from outrider._channel import Answer
-from outrider._check import INT32, count, optional_text, real
+from outrider._check import INT32, count, counts, instance, optional_text, state_bytes, text, until
 from outrider._log_copy import LogCopy
-from outrider._member import Leaves, Member
+from outrider._member import Leaves, Member, joined_to
 from outrider._segment import places
 from outrider._steps import Steps, Wait, awaiting, blocking
 from outrider.batch import Batch, Part
@@ -57,21 +56,18 @@ class Trainer(Leaves):
         state_at: int = -1,
         state: bytes | None = None,
     ) -> None:
-        self.role = str(role)
+        joined_to(run)
+        self.role = text("role", role)
         self.world_size = count("world_size", world_size, 1, INT32)
         self.rank = count("rank", rank, 0, self.world_size - 1)
         self.generation = count("generation", generation, 0)
-        if state is not None and not isinstance(state, (bytes, bytearray, memoryview)):
-            raise ConfigError(
-                f"outrider: Trainer(state={state!r}) is a {type(state).__name__}; give the bytes of run.state(R)"
-            )
         request = wire.TrainerRole(
             role=self.role,
             rank=self.rank,
             world_size=self.world_size,
             generation=self.generation,
             state_at=count("state_at", state_at, -1),
-            state=bytes(state or b""),
+            state=state_bytes(state),
         )
         self._copy = LogCopy.of(run.id, self.role, self.rank)
         self._copy.bring(request)
@@ -174,8 +170,8 @@ class Trainer(Leaves):
             raise ConfigError(
                 f"outrider: Trainer.next is for one rank and world_size={self.world_size}; take and publish in a controller (run.take), admit in each rank"
             )
-        deadline = None if timeout is None else monotonic() + real("timeout", timeout, 0.0, 1e9)
-        count("rollout", rollout, 0)
+        deadline = until("timeout", timeout)
+        rollout = count("rollout", rollout, 0)
         while True:
             future = self._asked(rollout)
             try:
@@ -209,10 +205,11 @@ class Trainer(Leaves):
         return self._coming[1]
 
     def _admit(self, publication: Publication, shard: int | Sequence[int] | None) -> Steps[Batch]:
+        instance("publication", publication, Publication, "what Lease.publish gave")
         have = len(publication.message.shards)
         if shard is None:
             shard = range(have) if self.world_size == 1 else 0 if have == 1 else self.rank
-        shards = [count("shard", one, 0, INT32) for one in (shard if isinstance(shard, Sequence) else [shard])]
+        shards = counts("shard", shard, 0) if isinstance(shard, Sequence) else [count("shard", shard, 0, INT32)]
         if not shards or max(shards) >= have or len(set(shards)) < len(shards):
             raise ConfigError(
                 f"outrider: shard={shard} of a publication of {have} shards (rollout {publication.rollout}); give one from 0 to {have - 1}, or several, each once"

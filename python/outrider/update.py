@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, overload
 
 from outrider import _ray
 from outrider import _wire_pb2 as wire
-from outrider._check import choice, count, optional_text
+from outrider._check import choice, count, function, optional_text
 from outrider._steps import Call, Steps, Wait
-from outrider.errors import ConfigError, Error, Stale, UpdateFailed, kind_of
+from outrider.errors import Error, Stale, UpdateFailed, kind_of
 from outrider.hold import not_inside
 
 if TYPE_CHECKING:
@@ -98,9 +98,9 @@ def update_weights(
     version = count("version", version, 1)
     resend = count("resend", resend, 0)
     choice("mode", mode, ("drain", "in_flight"))
-    for name, function in (("send", send), ("restore", restore)):
-        if not callable(function) and not (name == "restore" and function is None):
-            raise ConfigError(f"outrider: {name}={function!r} cannot be called; give a function")
+    for name, given in (("send", send), ("restore", restore)):
+        if name == "send" or given is not None:
+            function(name, given)
     begin = wire.BeginUpdate(version=version, mode=mode, digest=optional_text("digest", digest))
     not_inside(client, f"the update to version {version}")
     return (yield from _over_lives(client, begin, send, restore, resend))
@@ -108,8 +108,7 @@ def update_weights(
 
 def rebroadcast(client: Member, send: Send) -> Steps[UpdateReport]:
     """The core of `Run.rebroadcast`."""
-    if not callable(send):
-        raise ConfigError(f"outrider: send={send!r} cannot be called; give a function")
+    function("send", send)
     not_inside(client, "a rebroadcast")
     return (yield from _over_lives(client, wire.BeginUpdate(mode="drain", rebroadcast=True), send, None, 0))
 

@@ -65,6 +65,7 @@ class Work(Execution):
 
     def prompt(self, slot: int) -> Prompt:
         """The prompt of one parent slot as a mapping."""
+        slot = count("slot", slot, 0, self.worker.group_size - 1)
         return Prompt(self._row(), self.group, slot, self.attempt, self.version)
 
     def made(self, prompt: pa.RecordBatch, digest: bytes) -> None:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from outrider import _credit
 from outrider import _wire_pb2 as wire
 from outrider._channel import Answer
-from outrider._check import count
+from outrider._check import count, instance
 from outrider._memory import nbytes
 from outrider._offer import numbered, unnumbered
 from outrider._report import Finished, Report, write
@@ -120,8 +120,9 @@ class Worker(Runner[Work]):
         return await awaiting(self._complete_many(works, batch))
 
     def _complete_many(self, works: Sequence[Work], batch: pa.RecordBatch) -> Steps[list[bool]]:
-        for work in works:
-            if work.worker is not self:
+        instance("batch", batch, pa.RecordBatch, "all rows of these works as one pyarrow.RecordBatch")
+        for work in instance("works", works, Sequence, "a list of what batches() or groups() gave"):
+            if instance("works", work, Work, "what batches() or groups() gave").worker is not self:
                 raise ConfigError(
                     f"outrider: group {work.group} was granted to another worker; complete each group where it came from"
                 )

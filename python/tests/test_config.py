@@ -148,7 +148,7 @@ OWNS = [
     ),
     ({"limits": {"executing": 4}}, "outrider: limits={'executing': 4} is a dict; give an outrider.Limits(...)"),
     ({"ownership": "some"}, "outrider: ownership='some' is unknown; choose one of 'leases', 'none'"),
-    ({"state": "text"}, "outrider: state=str is no state; give the bytes of run.state(R)"),
+    ({"state": "text"}, "outrider: state='text' is a str; give the bytes of run.state(R)"),
 ]
 
 
