@@ -466,10 +466,17 @@ class Run:
 
     def detach(self) -> None:
         """Leaves the run without closing it. Idempotent; a later call joins again."""
+        blocking(self._detach())
+
+    async def detach_async(self) -> None:
+        """`detach`, awaited."""
+        await awaiting(self._detach())
+
+    def _detach(self) -> Steps[None]:
         with self._lock:
             client, self._client_member = self._client_member, None
         if client is not None:
-            blocking(client.leave(f"run {self.name!r} in this process"))
+            yield from client.leave(f"run {self.name!r} in this process")
 
     def __enter__(self) -> Run:
         return self

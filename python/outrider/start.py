@@ -119,6 +119,7 @@ def start(
 
     Raises:
         ConfigError: Arguments or limits that cannot work, all problems in one message.
+        ConfigError: State bytes of another source, seed or group size, or damaged ones.
         Conflict: A run of that name is there already.
         StartError: Ray is not initialised, or the sidecar did not come up.
     """

@@ -41,8 +41,9 @@ class Trainer(Leaves):
 
     Raises:
         ConfigError: An argument of the wrong kind.
-        ConfigError: `state` is damaged, or of a rollout that was undone since: these weights are not this run's.
-        Refused: `state_at` lies above what the ledger knows (weights of another run), or below it with policy.rewind="refuse".
+        ConfigError: `state` is damaged, or of a rollout that was undone since, or `state_at` lies above what the ledger knows: these
+            weights are not this run's.
+        Refused: `state_at` lies below the last commit, with policy.rewind="refuse", or below what `Run.saved` let go.
         StartError: The sidecar did not come up.
     """
 

@@ -15,6 +15,8 @@ def test_L_11_members_and_holds_are_async_context_managers(own):
             assert (await run.stats_async()).holds == 1
             assert worker.group_size == 2
             assert trainer.rank == 0
+        await run.detach_async()
+        await run.detach_async()
 
     asyncio.run(job())
     assert run.stats().holds == 0
