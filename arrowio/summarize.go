@@ -16,7 +16,7 @@ type GroupSummary struct {
 	Lengths        []int32   // tokens of each row, prompt and response; zeros without a tokens column
 	Rewards        []float64 // reward of each row, nil without a reward column
 	Aborted        int       // rows with status aborted
-	Failed         int       // rows with status failed
+	Failed         []int32   // slots of the rows with status failed
 	Tokens         int64     // sum of Lengths
 	ResponseTokens int64     // sum of response_length
 	HasVersions    bool      // whether any row reports the weight version of a token; else the three below are 0
@@ -31,7 +31,8 @@ type GroupSummary struct {
 // Refused, with row, column, what was expected and what was found, as a *DataError: a missing, doubled or wrongly typed
 // column; a null; lists of one domain with different lengths in one row; a response_length below 0 or above the row's
 // tokens; lists of domain response of another length than response_length; a response_length without a list of domain
-// token; a slot below 0; a status that is not known; a loss_mask of other values than 0 and 1; version runs below 0, or whose
+// token; a slot below 0; a status that is not known; an empty response without
+// a status; a loss_mask of other values than 0 and 1; version runs below 0, or whose
 // lengths do not add up to response_length.
 // After Close the segment is gone: ErrClosed.
 func Summarize(s *Segment, rule SchemaRules) ([]GroupSummary, error) {
@@ -85,16 +86,8 @@ func (r *rows) addTo(g *GroupSummary, i int) error {
 	if response < 0 || r.hasTokens && response > tokens {
 		return r.refuse(i, "response_length", fmt.Sprintf("0 to %d, the row's tokens", tokens), response)
 	}
-	if r.status != nil {
-		switch r.status[i] {
-		case StatusCompleted, StatusTruncated:
-		case StatusAborted:
-			g.Aborted++
-		case StatusFailed:
-			g.Failed++
-		default:
-			return r.refuse(i, "status", "0 to 3", r.status[i])
-		}
+	if err := r.addStatus(g, i, response); err != nil {
+		return err
 	}
 	if err := r.checkMask(i); err != nil {
 		return err
@@ -110,6 +103,27 @@ func (r *rows) addTo(g *GroupSummary, i int) error {
 	}
 	g.Tokens += int64(tokens)
 	g.ResponseTokens += int64(response)
+	return nil
+}
+
+// addStatus checks the status of row i and counts what is not to be trained. A response without a token says itself what it is: it
+// may be an answer, or all that is left of an error.
+func (r *rows) addStatus(g *GroupSummary, i int, response int32) error {
+	if r.status == nil {
+		if r.response != nil && response == 0 {
+			return r.refuse(i, "status", "a status, because response_length is 0 (an empty answer is 0, completed)", "no such column")
+		}
+		return nil
+	}
+	switch r.status[i] {
+	case StatusCompleted, StatusTruncated:
+	case StatusAborted:
+		g.Aborted++
+	case StatusFailed:
+		g.Failed = append(g.Failed, r.slot[i])
+	default:
+		return r.refuse(i, "status", "0 to 3", r.status[i])
+	}
 	return nil
 }
 

@@ -104,7 +104,7 @@ func TestSummaryOfGroups(t *testing.T) {
 			HasVersions: true, MinVersion: 4, MaxVersion: 7, SumVersions: 4,
 		},
 		{
-			Group: 9, FirstRow: 2, Rows: 2, Slots: []int32{0, 0}, Lengths: []int32{4, 4}, Rewards: []float64{0, 0}, Failed: 1, Tokens: 8, ResponseTokens: 6,
+			Group: 9, FirstRow: 2, Rows: 2, Slots: []int32{0, 0}, Lengths: []int32{4, 4}, Rewards: []float64{0, 0}, Failed: []int32{0}, Tokens: 8, ResponseTokens: 6,
 			HasVersions: true, MinVersion: 3, MaxVersion: 3, SumVersions: 6,
 		},
 	}, got, "a group may go on in the next batch; runs of length 0 say nothing")
@@ -166,6 +166,13 @@ func TestS11_05_RowsThatBreakARuleAreRefusedByRowAndColumn(t *testing.T) {
 		first.Release()
 		second.Release()
 	}
+	empty := rollout(good(1, 0, 2, 3), good(1, 1, 2, 0))
+	defer empty.Release()
+	fields := rolloutFields()
+	untold := array.NewRecord(arrow.NewSchema(fields[:len(fields)-1], nil), empty.Columns()[:len(fields)-1], 2)
+	defer untold.Release()
+	_, err := summarized(t, untold)
+	require.ErrorContains(t, err, `row 1, column "status": expected a status, because response_length is 0`)
 	negative := good(1, 0, 2, 0)
 	negative.runs = nil
 	rec := rollout(negative)

@@ -20,8 +20,8 @@ var (
 	ErrCohortChanged = errors.New("leases: cohort changed")
 	// ErrRefused: asked for something that the rules forbid whatever the timing.
 	ErrRefused = errors.New("leases: refused")
-	// ErrData: an outcome whose data does not belong to its group; counted as a failure of that execution.
-	ErrData = errors.New("leases: data does not belong to its group")
+	// ErrData: an outcome whose data is not what its execution was to make; counted as a failure of that execution.
+	ErrData = errors.New("leases: bad data")
 	// ErrClosed: the run is closed or closing.
 	ErrClosed = errors.New("leases: closed")
 	// ErrEndOfRun: a finite source has settled; there is nothing left to take.

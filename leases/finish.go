@@ -101,6 +101,10 @@ func (l *Ledger) unfit(r Receipt, o *Outcome, rules Rules) error {
 	if o.Tokens < 0 || o.Tokens > mostTokens || o.Bytes < 0 || o.Bytes > MostBytes {
 		return fmt.Errorf("%w: group %d: its data is said to have %d tokens in %d bytes; report what the sealed data has, from 0 to %d and %d", ErrData, r.Group, o.Tokens, o.Bytes, mostTokens, MostBytes)
 	}
+	if n := len(o.Failed); n > 0 {
+		return fmt.Errorf("%w: group %d: the sample in slot %d has status \"failed\" (%d of %d samples have): such a group is not trained; raise Retry "+
+			"for what is not the data's fault; to keep a bad sample say \"completed\" with a loss_mask of 0, or \"truncated\" where its length was cut", ErrData, r.Group, o.Failed[0], n, len(o.Slots))
+	}
 	return versions(r, o, rules)
 }
 

@@ -30,6 +30,8 @@ type Outcome struct {
 	Parents []int64
 	// Aborted counts samples whose status is aborted; a success with any is treated as Retry.
 	Aborted int
+	// Failed has the parent slot of each sample whose status is failed; a success with any is treated as Failure.
+	Failed []int32
 	// Tokens counts prompt and response tokens over all samples.
 	Tokens int64
 	// HasVersions is false when no sample carried versions: the group is then charged the version that was

@@ -62,7 +62,7 @@ func toOutcome(o *wire.Outcome, handle leases.Handle) leases.Outcome {
 	if out.Kind != leases.Success {
 		return out
 	}
-	out.Slots, out.Parents = sum.GetSlots(), sum.GetParents()
+	out.Slots, out.Parents, out.Failed = sum.GetSlots(), sum.GetParents(), sum.GetFailed()
 	out.Aborted, out.Tokens, out.Bytes, out.Handle = int(sum.GetAborted()), sum.GetTokens(), sum.GetBytes(), handle
 	if print := o.GetPrint(); len(print) == len(out.Row.Schema)+len(out.Row.Content) {
 		copy(out.Row.Schema[:], print)

@@ -277,7 +277,7 @@ func summarize(sum *wire.Summary, runs []arrowio.GroupSummary, group, first, row
 			sum.Rewards = extend(sum.GetRewards(), run.Rewards[from:to])
 		}
 		sum.Aborted += uint32(run.Aborted)
-		sum.Failed += uint32(run.Failed)
+		sum.Failed = extend(sum.GetFailed(), run.Failed)
 		sum.Tokens += run.Tokens
 		sum.ResponseTokens += run.ResponseTokens
 		if run.HasVersions {

@@ -5681,8 +5681,8 @@ type Summary struct {
 	Slots          []int32                `protobuf:"varint,2,rep,packed,name=slots,proto3" json:"slots,omitempty"`      // per row
 	Lengths        []int32                `protobuf:"varint,3,rep,packed,name=lengths,proto3" json:"lengths,omitempty"`  // tokens per row
 	Rewards        []float64              `protobuf:"fixed64,4,rep,packed,name=rewards,proto3" json:"rewards,omitempty"` // per row; empty without that column
-	Aborted        uint32                 `protobuf:"varint,5,opt,name=aborted,proto3" json:"aborted,omitempty"`
-	Failed         uint32                 `protobuf:"varint,6,opt,name=failed,proto3" json:"failed,omitempty"`
+	Aborted        uint32                 `protobuf:"varint,5,opt,name=aborted,proto3" json:"aborted,omitempty"`         // rows with status aborted
+	Failed         []int32                `protobuf:"varint,363,rep,packed,name=failed,proto3" json:"failed,omitempty"`  // slots of the rows with status failed
 	Tokens         int64                  `protobuf:"varint,7,opt,name=tokens,proto3" json:"tokens,omitempty"`
 	ResponseTokens int64                  `protobuf:"varint,8,opt,name=response_tokens,json=responseTokens,proto3" json:"response_tokens,omitempty"`
 	HasVersions    bool                   `protobuf:"varint,9,opt,name=has_versions,json=hasVersions,proto3" json:"has_versions,omitempty"`
@@ -5759,11 +5759,11 @@ func (x *Summary) GetAborted() uint32 {
 	return 0
 }
 
-func (x *Summary) GetFailed() uint32 {
+func (x *Summary) GetFailed() []int32 {
 	if x != nil {
 		return x.Failed
 	}
-	return 0
+	return nil
 }
 
 func (x *Summary) GetTokens() int64 {
@@ -10258,14 +10258,14 @@ const file_outrider_proto_rawDesc = "" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\x12.\n" +
 	"\alocator\x18\a \x01(\v2\x14.outrider.v1.LocatorR\alocator\x12.\n" +
 	"\asummary\x18\b \x01(\v2\x14.outrider.v1.SummaryR\asummary\x12\x14\n" +
-	"\x05print\x18x \x01(\fR\x05printJ\x04\b\x04\x10\x05J\x04\b\x05\x10\x06J\x04\b\x06\x10\a\"\x8e\x03\n" +
+	"\x05print\x18x \x01(\fR\x05printJ\x04\b\x04\x10\x05J\x04\b\x05\x10\x06J\x04\b\x06\x10\a\"\x99\x03\n" +
 	"\aSummary\x12\x1c\n" +
 	"\aparents\x18\x01 \x03(\x03B\x02\x10\x01R\aparents\x12\x18\n" +
 	"\x05slots\x18\x02 \x03(\x05B\x02\x10\x01R\x05slots\x12\x1c\n" +
 	"\alengths\x18\x03 \x03(\x05B\x02\x10\x01R\alengths\x12\x1c\n" +
 	"\arewards\x18\x04 \x03(\x01B\x02\x10\x01R\arewards\x12\x18\n" +
-	"\aaborted\x18\x05 \x01(\rR\aaborted\x12\x16\n" +
-	"\x06failed\x18\x06 \x01(\rR\x06failed\x12\x16\n" +
+	"\aaborted\x18\x05 \x01(\rR\aaborted\x12\x1b\n" +
+	"\x06failed\x18\xeb\x02 \x03(\x05B\x02\x10\x01R\x06failed\x12\x16\n" +
 	"\x06tokens\x18\a \x01(\x03R\x06tokens\x12'\n" +
 	"\x0fresponse_tokens\x18\b \x01(\x03R\x0eresponseTokens\x12!\n" +
 	"\fhas_versions\x18\t \x01(\bR\vhasVersions\x12\x1f\n" +
@@ -10275,7 +10275,7 @@ const file_outrider_proto_rawDesc = "" +
 	"\vmax_version\x18\v \x01(\x03R\n" +
 	"maxVersion\x12!\n" +
 	"\fsum_versions\x18\f \x01(\x03R\vsumVersions\x12\x14\n" +
-	"\x05bytes\x18\r \x01(\x03R\x05bytes\"R\n" +
+	"\x05bytes\x18\r \x01(\x03R\x05bytesJ\x04\b\x06\x10\a\"R\n" +
 	"\bReported\x12*\n" +
 	"\x06errors\x18\x01 \x03(\v2\x12.outrider.v1.ErrorR\x06errors\x12\x1a\n" +
 	"\x06places\x18x \x03(\rB\x02\x10\x01R\x06places\";\n" +

@@ -919,7 +919,7 @@ class Summary(_message.Message):
     lengths: _containers.RepeatedScalarFieldContainer[int]
     rewards: _containers.RepeatedScalarFieldContainer[float]
     aborted: int
-    failed: int
+    failed: _containers.RepeatedScalarFieldContainer[int]
     tokens: int
     response_tokens: int
     has_versions: bool
@@ -927,7 +927,7 @@ class Summary(_message.Message):
     max_version: int
     sum_versions: int
     bytes: int
-    def __init__(self, parents: _Optional[_Iterable[int]] = ..., slots: _Optional[_Iterable[int]] = ..., lengths: _Optional[_Iterable[int]] = ..., rewards: _Optional[_Iterable[float]] = ..., aborted: _Optional[int] = ..., failed: _Optional[int] = ..., tokens: _Optional[int] = ..., response_tokens: _Optional[int] = ..., has_versions: bool = ..., min_version: _Optional[int] = ..., max_version: _Optional[int] = ..., sum_versions: _Optional[int] = ..., bytes: _Optional[int] = ...) -> None: ...
+    def __init__(self, parents: _Optional[_Iterable[int]] = ..., slots: _Optional[_Iterable[int]] = ..., lengths: _Optional[_Iterable[int]] = ..., rewards: _Optional[_Iterable[float]] = ..., aborted: _Optional[int] = ..., failed: _Optional[_Iterable[int]] = ..., tokens: _Optional[int] = ..., response_tokens: _Optional[int] = ..., has_versions: bool = ..., min_version: _Optional[int] = ..., max_version: _Optional[int] = ..., sum_versions: _Optional[int] = ..., bytes: _Optional[int] = ...) -> None: ...
 
 class Reported(_message.Message):
     __slots__ = ["errors", "places"]

@@ -28,7 +28,9 @@ class Sample:
         logprobs: float32 [response_length], rollout log-probabilities.
         loss_mask: uint8 or bool [response_length], 1 = trained.
         reward: Scalar.
-        status: "completed", "truncated", "aborted" or "failed".
+        status: "completed"; "truncated" where its length was cut; "aborted": its group is attempted again, and it is nobody's
+            fault; "failed": its group is not trained, and it counts as a failed attempt. None: "completed", but an empty
+            response must say what it is. To keep a bad sample without training on it, say "completed" with a `loss_mask` of zeros.
         versions: Weight version of the response, or runs of (version, length) that add up to `response_length`. None: the
             version that was announced when the work was dispatched.
         trajectory: Trajectory within the group; samples of one trajectory share it. None: the slot.
@@ -48,7 +50,7 @@ class Sample:
         logprobs: Any = None,
         loss_mask: Any = None,
         reward: float | None = None,
-        status: str = "completed",
+        status: str | None = None,
         versions: int | Sequence[tuple[int, int]] | None = None,
         trajectory: int | None = None,
         part: int | None = None,
@@ -104,6 +106,7 @@ def to_row(sample: Any, group: int, slot: int, part: int = 0) -> Row:
         "slot": np.int32(slot),
         "trajectory": np.int64(slot),
         "part": np.int32(part),
+        "status": np.uint8(_CODES["completed"]),
     }
     for name, value in sample.columns.items():
         try:
@@ -114,6 +117,11 @@ def to_row(sample: Any, group: int, slot: int, part: int = 0) -> Row:
     if not 0 <= length <= tokens:
         raise DataError(
             f"outrider: slot {slot} of group {group}: response_length={length}, but the sample has {tokens} tokens; give 0 to {tokens}"
+        )
+    if not length and "status" not in sample.columns:
+        raise DataError(
+            f'outrider: slot {slot} of group {group}: an empty response says itself what it is; give status="completed" (an answer of no tokens),'
+            ' "truncated", "aborted" or "failed"'
         )
     for name in ("logprobs", "loss_mask"):
         if name in row and len(row[name]) != length:

@@ -139,6 +139,6 @@ def slot_rows(given: Any, group: int, slot: int) -> list[Row]:
     samples = [given] if isinstance(given, Sample) or not isinstance(given, Sequence) else given
     if not samples:
         raise DataError(
-            f"outrider: slot {slot} of group {group}: no sample; return at least one (an empty response needs a Sample with response_length=0)"
+            f"outrider: slot {slot} of group {group}: no sample; return at least one (an empty response is a Sample with response_length=0 and its status)"
         )
     return [to_row(sample, group, slot, part) for part, sample in enumerate(samples)]

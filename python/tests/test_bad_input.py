@@ -1,5 +1,7 @@
 """Bad input through every way in which a worker gives rows: refused before anything is published, with place, expected and found."""
 
+import asyncio
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -78,6 +80,19 @@ BAD = {
     "no such status": (
         rows(status=pa.array([0, 4], pa.uint8())),
         'row 1, column "status": expected 0 to 3, found 4',
+    ),
+    "failed in rows": (
+        rows(status=pa.array([0, 3], pa.uint8())),
+        r"slot 1 has status .failed. \(1 of 2 samples have\)",
+    ),
+    "failed in samples": (samples(status="failed"), r"slot 0 has status .failed. \(2 of 2 samples have\)"),
+    "empty without a status in rows": (
+        rows(response_length=pa.array([1, 0], pa.int32())),
+        'row 1, column "status": expected a status, because response_length is 0 .* found no such column',
+    ),
+    "empty without a status in samples": (
+        samples(response_length=(1, 0)),
+        "slot 1 .* an empty response says itself what it is; give status=",
     ),
     "no identity": (rows().slice(0, 1), "1 rows without a column 'group', group_size is 2"),
     "rows of another group": (
@@ -169,6 +184,33 @@ def test_S11_05_a_bad_group_is_refused_and_its_neighbours_in_the_segment_are_tak
         assert (again.group, again.attempt) == (2, 2)
         again.complete(rows())
         assert [[g.group for g in trainer.next(step).groups()] for step in (0, 1)] == [[0, 1], [2, 3]]
+
+
+async def test_S2_13_a_failed_sample_is_a_failed_attempt_and_an_empty_answer_says_that_it_is_one(own):
+    run = own(count=3, batch_groups=1, epochs=1, policy=outrider.Policy(max_attempts=2, max_failed=1.0))
+    seen = []
+
+    async def generate(prompt):
+        seen.append((prompt.group, prompt.attempt))
+        if prompt.group == 1 or (prompt.group == 0 and prompt.attempt == 1):
+            return outrider.Sample([1], 0, reward=0.0, status="failed" if prompt.slot else "completed")
+        return (
+            outrider.Sample([1, 2], 1, loss_mask=[0], reward=0.0)
+            if prompt.slot
+            else outrider.Sample([1], 0, loss_mask=[], reward=0.0, status="completed")
+        )
+
+    with outrider.Worker(run, slots=2) as worker, outrider.Trainer(run) as trainer:
+        serving = asyncio.create_task(worker.serve(generate))
+        batches = [await trainer.next_async(rollout) for rollout in (0, 1)]
+        with pytest.raises(outrider.EndOfRun):
+            await trainer.next_async(2)
+        assert sorted((g.group, g.attempt) for batch in batches for g in batch.groups()) == [(0, 2), (2, 1)]
+        assert [batch.column("response_length").to_pylist() for batch in batches] == [[0, 1], [0, 1]]
+        assert (await run.stats_async()).books.failed.groups == 1
+        await run.close_async()
+        await serving
+    assert {attempt for group, attempt in seen if group == 1} == {1, 2}
 
 
 def test_S2_04_a_foreign_identity_is_refused_and_named(own):

@@ -23,6 +23,7 @@ def rows_of(group, *lengths, **more):
             logprobs=np.full(n, 0.5),
             reward=group + slot / 10,
             text=f"\u00e4{slot}",
+            status="completed",
             **more,
         )
         for slot, n in enumerate(lengths)

@@ -255,6 +255,7 @@ def test_S11_01_what_the_engine_writes_is_what_the_trainer_reads(own):
     base = {
         "tokens": pa.array([[], [1, 2, 3]], pa.list_(pa.int32())),
         "response_length": pa.array([0, 2], pa.int32()),
+        "status": pa.array([0, 1], pa.uint8()),
     }
     padded = pa.RecordBatch.from_pydict(
         {name: pa.concat_arrays([column, column]) for name, column in {**base, **every_type()}.items()}

@@ -87,7 +87,7 @@ func (r *Runner) cmdReport(a *args) {
 func (r *Runner) outcome(a *args, x scheduler.Assignment) leases.Outcome {
 	o := leases.Outcome{Reason: a.text("reason", ""), Tokens: a.number("tokens", int64(10*r.cfg.GroupSize)), Bytes: a.number("bytes", 100)}
 	o.Kind = map[string]leases.Kind{"success": leases.Success, "retry": leases.Retry, "failure": leases.Failure, "discard": leases.Discard}[a.command]
-	for _, key := range []string{"slots", "parents", "versions", "sum", "aborted", "digest", "handle", "made", "columns"} {
+	for _, key := range []string{"slots", "parents", "versions", "sum", "aborted", "failed", "digest", "handle", "made", "columns"} {
 		a.used[key] = true
 	}
 	if o.Kind != leases.Success {
@@ -102,6 +102,9 @@ func (r *Runner) outcome(a *args, x scheduler.Assignment) leases.Outcome {
 		o.Row.Content[0], o.Row.Schema[0] = byte(a.number("made", x.Row+1)), byte(a.number("columns", 1))
 	}
 	o.Aborted = int(a.number("aborted", 0))
+	for _, s := range a.numbers("failed") {
+		o.Failed = append(o.Failed, int32(s))
+	}
 	o.Parents = append(o.Parents, a.numbers("parents")...)
 	if a.has("slots") {
 		for _, s := range a.numbers("slots") {
