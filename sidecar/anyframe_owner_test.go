@@ -36,11 +36,16 @@ type ownerAlone struct {
 	published *wire.Publication
 }
 
-func newOwnerAlone(t require.TestingT, config *wire.Config, table *arrowio.Segment, heard *heard) *ownerAlone {
-	decided, err := schedulerConfig(&wire.Own{Run: testRun, Config: config}, table, 1)
-	require.NoError(t, err)
+// newOwnerAlone fails where a configuration cannot work.
+func newOwnerAlone(t require.TestingT, own *wire.Own, table *arrowio.Segment, heard *heard) (*ownerAlone, error) {
+	decided, err := schedulerConfig(own, table, 1)
+	if err != nil {
+		return nil, err
+	}
 	decides, err := scheduler.New(decided)
-	require.NoError(t, err)
+	if err != nil {
+		return nil, err
+	}
 	access, err := bridge.NewAccess(testRun)
 	require.NoError(t, err)
 	o := ownerOf(hclog.NewNullLogger(), testRun, noSupply{}, decides, decided.Source)
@@ -49,7 +54,7 @@ func newOwnerAlone(t require.TestingT, config *wire.Config, table *arrowio.Segme
 	decides.Advance(0)
 	alone := &ownerAlone{owner: o, t: t, heard: heard, said: map[uint64]*wire.Frame{}}
 	alone.turn()
-	return alone
+	return alone, nil
 }
 
 // turn does what a turn of the loop does, until nothing is left.
@@ -81,6 +86,12 @@ func (o *ownerAlone) attach(join *wire.Join) {
 	}, nil, nil)
 	o.owner.attach(a, 1)
 	o.turn()
+}
+
+func (o *ownerAlone) close() {
+	for _, a := range o.attached {
+		a.out.close()
+	}
 }
 
 func (o *ownerAlone) say(session leases.Session, frame *wire.Frame) {
@@ -165,12 +176,9 @@ func TestAnOwnerStandsWhateverItsMembersSay(t *testing.T) {
 		if owned && rapid.Bool().Draw(t, "stages") {
 			config.Stages = []string{"judge"}
 		}
-		o := newOwnerAlone(t, config, table, heard)
-		defer func() {
-			for _, a := range o.attached {
-				a.out.close()
-			}
-		}()
+		o, err := newOwnerAlone(t, &wire.Own{Run: testRun, Config: config}, table, heard)
+		require.NoError(t, err)
+		defer o.close()
 		o.attach(&wire.Join{Session: 11, Endpoint: &wire.Endpoint{Session: 11, Host: "here"}, Trainer: &wire.TrainerRole{Role: "trainer", WorldSize: 1, StateAt: -1}})
 		o.attach(&wire.Join{Session: 12, Endpoint: &wire.Endpoint{Session: 12, Host: "here"}, Worker: &wire.WorkerRole{Slots: 64, Engine: true}})
 		o.attach(&wire.Join{Session: 13, Endpoint: &wire.Endpoint{Session: 13, Host: "there"}, Worker: &wire.WorkerRole{Slots: 64, Stage: "judge"}})
@@ -205,6 +213,34 @@ func TestAnOwnerStandsWhateverItsMembersSay(t *testing.T) {
 			return
 		}
 		o.say(99, &wire.Frame{Id: 1 << 40, Body: &wire.Frame_GetStats{GetStats: &wire.GetStats{}}})
+		require.NotNil(t, o.said[1<<40].GetStats_())
+	})
+}
+
+func TestAnyConfigurationIsRefusedOrWorks(t *testing.T) {
+	t.Setenv("OUTRIDER_VERIFY", "all")
+	table := arrowtest.Table(t, 8)
+	defer table.Close()
+	rapid.Check(t, func(t *rapid.T) {
+		heard := &heard{parts: map[protoreflect.FullName][]proto.Message{}}
+		config := testConfig()
+		for range rapid.IntRange(0, 4).Draw(t, "changes") {
+			anyMessage{t, heard}.spoil(config.ProtoReflect())
+		}
+		t.Logf("config %v", config)
+		o, err := newOwnerAlone(t, &wire.Own{Run: testRun, Config: config}, table, heard)
+		if err != nil {
+			require.Contains(t, []bridge.Kind{bridge.Config, bridge.State}, kindOf(fromCore(err)), "%v", err)
+			return
+		}
+		defer o.close()
+		o.attach(&wire.Join{Session: 11, Endpoint: &wire.Endpoint{Session: 11, Host: "here"}, Trainer: &wire.TrainerRole{Role: "trainer", WorldSize: 1, StateAt: -1}})
+		o.attach(&wire.Join{Session: 12, Endpoint: &wire.Endpoint{Session: 12, Host: "here"}, Worker: &wire.WorkerRole{Slots: 64, Engine: true}})
+		for range rapid.IntRange(0, 30).Draw(t, "frames") {
+			session, frame := o.rightly(t)
+			o.say(session, frame)
+		}
+		o.say(11, &wire.Frame{Id: 1 << 40, Body: &wire.Frame_GetStats{GetStats: &wire.GetStats{}}})
 		require.NotNil(t, o.said[1<<40].GetStats_())
 	})
 }
