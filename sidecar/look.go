@@ -96,10 +96,8 @@ func (p *Process) ownMetrics(frame *wire.Frame) {
 // whenDecided runs f in the owner's loop when no commit is half done; false: the owner has ended.
 func (o *owner) whenDecided(f func()) bool {
 	return o.post(func() {
-		if o.scheduler.Deciding() {
-			o.delayed = append(o.delayed, f)
-			return
+		if !o.delay(f) {
+			f()
 		}
-		f()
 	})
 }

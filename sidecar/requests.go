@@ -21,8 +21,7 @@ func (o *owner) event(a *attached, frame *wire.Frame) {
 		}
 		return
 	}
-	if speaksOfCommits(frame) && o.scheduler.Deciding() {
-		o.delayed = append(o.delayed, func() { o.event(a, frame) })
+	if speaksOfCommits(frame) && o.delay(func() { o.event(a, frame) }) {
 		return
 	}
 	reply := func(body *wire.Frame, err error) {
@@ -157,6 +156,15 @@ func (o *owner) event(a *attached, frame *wire.Frame) {
 	default:
 		reply(nil, fmt.Errorf("%w: an owner does not take %T", leases.ErrRefused, body))
 	}
+}
+
+// delay keeps a question until no commit is half done; false: none is.
+func (o *owner) delay(question func()) bool {
+	if !o.scheduler.Deciding() {
+		return false
+	}
+	o.delayed = append(o.delayed, question)
+	return true
 }
 
 // speaksOfCommits are the questions whose answers depend on what is committed, or that change it: they wait while a rank may know

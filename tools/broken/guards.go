@@ -223,6 +223,6 @@ var guards = []guard{
 	{"share: each segment once between hosts", "sidecar/share.go", "if s.landed[keyOf(id)] == nil {", "if true {"},
 	{"share: until its rollout is committed", "sidecar/share.go", "if l.rollout <= rollout {", "if false {"},
 	{"publication: it is what was published", "sidecar/admit.go", "if err == nil && !bytes.Equal(digest, publication.GetDigest()) {", "if err == nil && bytes.Equal(digest, nil) {"},
-	{"commit: who asks after it hears of it", "sidecar/requests.go", "if speaksOfCommits(frame) && o.scheduler.Deciding() {", "if false {"},
+	{"commit: who asks after it hears of it", "sidecar/requests.go", "if speaksOfCommits(frame) && o.delay(func() { o.event(a, frame) }) {", "if false {"},
 	{"clock: it never goes back", "scheduler/times.go", "{ s.clock = max(s.clock, now) }", "{ s.clock = now }"},
 }
