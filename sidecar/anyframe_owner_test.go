@@ -31,6 +31,8 @@ type ownerAlone struct {
 	said  map[uint64]*wire.Frame // answers, by question
 
 	granted   []*wire.Receipt
+	ended     []*wire.Held
+	update    *wire.UpdateState
 	segments  uint64
 	lease     *wire.Lease
 	published *wire.Publication
@@ -118,25 +120,60 @@ func (o *ownerAlone) rightly(t *rapid.T) (leases.Session, *wire.Frame) {
 		shard.Groups = append(shard.Groups, group.GetGroup())
 		shard.Attempts = append(shard.Attempts, group.GetAttempt())
 	}
-	switch step := rapid.IntRange(0, 6).Draw(t, "step"); {
-	case step <= 2 && len(o.granted) > 0:
+	stats, version := o.stats(), o.stats().GetAnnouncedVersion()
+	switch step := rapid.IntRange(0, 24).Draw(t, "step"); {
+	case step < 8 && len(o.granted) > 0:
 		receipt := o.granted[0]
 		o.granted = o.granted[1:]
-		o.segments++
-		return leases.Session(receipt.GetWorker()), &wire.Frame{Body: &wire.Frame_Report{Report: &wire.Report{Outcomes: []*wire.Outcome{{
-			Receipt: receipt, Kind: "success", Locator: &wire.Locator{Segment: &wire.SegmentId{Holder: receipt.GetWorker(), Number: o.segments}, Rows: 2},
-			Summary: &wire.Summary{Slots: []int32{0, 1}, Lengths: []int32{3, 3}, Tokens: 6, Bytes: 100},
-		}}}}}
-	case step == 3 && o.lease != nil:
+		o.ended = append(o.ended, &wire.Held{Receipt: receipt, Outcome: o.success(receipt)})
+		return leases.Session(receipt.GetWorker()), &wire.Frame{Body: &wire.Frame_Report{Report: &wire.Report{Outcomes: []*wire.Outcome{o.ended[len(o.ended)-1].GetOutcome()}}}}
+	case step == 8 && o.lease != nil:
 		return 11, &wire.Frame{Body: &wire.Frame_Publish{Publish: &wire.Publish{
 			Admission: o.lease.GetAdmission(), Shards: []*wire.Shard{shard}, Roles: map[string]uint32{"trainer": 1}, Generation: 0,
 		}}}
-	case step == 4 && o.published != nil:
+	case step == 9 && o.published != nil:
 		return 11, &wire.Frame{Body: &wire.Frame_Admit{Admit: &wire.Admit{Publication: o.published, Role: "trainer"}}}
-	case step == 5 && o.published != nil:
+	case step == 10 && o.published != nil:
 		return 11, &wire.Frame{Body: &wire.Frame_Commit{Commit: &wire.Commit{Admission: o.published.GetAdmission()}}}
+	case step == 11 && o.lease != nil:
+		return 11, &wire.Frame{Body: &wire.Frame_Rollback{Rollback: &wire.Rollback{Admission: o.lease.GetAdmission()}}}
+	case step == 12 && o.lease != nil && len(o.lease.GetGroups()) > 0:
+		return 11, &wire.Frame{Body: &wire.Frame_DiscardGroups{DiscardGroups: &wire.DiscardGroups{
+			Admission: o.lease.GetAdmission(), Groups: []int64{o.lease.GetGroups()[0].GetGroup()}, Reason: "zero_std",
+		}}}
+	case step == 13:
+		return 14, &wire.Frame{Body: &wire.Frame_Push{Push: &wire.Push{Ids: [][]byte{{byte(o.segments)}}, Digests: [][]byte{make([]byte, 16)}, Rows: [][]byte{{1}}}}}
+	case step == 14:
+		return 12, &wire.Frame{Body: &wire.Frame_Offer{Offer: &wire.Offer{Id: []byte{byte(o.segments), 1}, Digest: make([]byte, 16), Row: []byte{1}}}}
+	case step == 15:
+		return 14, &wire.Frame{Body: &wire.Frame_BeginUpdate{BeginUpdate: &wire.BeginUpdate{Version: version + 1, Mode: "in_flight"}}}
+	case step == 16 && o.update != nil:
+		return 12, &wire.Frame{Body: &wire.Frame_Confirm{Confirm: &wire.Confirm{Version: o.update.GetVersion()}}}
+	case step == 17 && o.update != nil:
+		return 14, &wire.Frame{Body: &wire.Frame_RecordUpdate{RecordUpdate: &wire.RecordUpdate{Hold: o.update.GetHold()}}}
+	case step == 18 && o.update != nil:
+		return 14, &wire.Frame{Body: &wire.Frame_UndoUpdate{UndoUpdate: &wire.UndoUpdate{Hold: o.update.GetHold()}}}
+	case step == 19:
+		return 14, &wire.Frame{Body: &wire.Frame_Rewind{Rewind: &wire.Rewind{Rollout: stats.GetNextRollout() - 2}}}
+	case step == 20:
+		return 11, &wire.Frame{Body: &wire.Frame_Restored{Restored: &wire.Restored{Rollout: stats.GetNextRollout() - 1}}}
+	case step == 21:
+		return 14, &wire.Frame{Body: &wire.Frame_GetState{GetState: &wire.GetState{Rollout: stats.GetNextRollout() - 1}}}
+	case step == 22:
+		return 14, &wire.Frame{Body: &wire.Frame_Saved{Saved: &wire.Saved{Rollout: stats.GetNextRollout() - 1}}}
+	case step == 23 && len(o.ended) > 0:
+		return 15, &wire.Frame{Body: &wire.Frame_Kept{Kept: &wire.Kept{Held: o.ended[max(0, len(o.ended)-3):]}}}
 	default:
-		return 11, &wire.Frame{Body: &wire.Frame_Take{Take: &wire.Take{Rollout: o.stats().GetNextRollout()}}}
+		return 11, &wire.Frame{Body: &wire.Frame_Take{Take: &wire.Take{Rollout: stats.GetNextRollout()}}}
+	}
+}
+
+// success is an outcome whose data is where nothing else is.
+func (o *ownerAlone) success(receipt *wire.Receipt) *wire.Outcome {
+	o.segments++
+	return &wire.Outcome{
+		Receipt: receipt, Kind: "success", Locator: &wire.Locator{Segment: &wire.SegmentId{Holder: receipt.GetWorker(), Number: o.segments}, Rows: 2},
+		Summary: &wire.Summary{Slots: []int32{0, 1}, Lengths: []int32{3, 3}, Tokens: 6, Bytes: 100},
 	}
 }
 
@@ -157,6 +194,9 @@ func (o *ownerAlone) learn(frame *wire.Frame) {
 	}
 	if published := frame.GetPublication(); published != nil {
 		o.published = published
+	}
+	if update := frame.GetUpdateState(); update != nil {
+		o.update = update
 	}
 }
 
@@ -183,8 +223,9 @@ func TestAnOwnerStandsWhateverItsMembersSay(t *testing.T) {
 		o.attach(&wire.Join{Session: 12, Endpoint: &wire.Endpoint{Session: 12, Host: "here"}, Worker: &wire.WorkerRole{Slots: 64, Engine: true}})
 		o.attach(&wire.Join{Session: 13, Endpoint: &wire.Endpoint{Session: 13, Host: "there"}, Worker: &wire.WorkerRole{Slots: 64, Stage: "judge"}})
 		o.attach(&wire.Join{Session: 14, Endpoint: &wire.Endpoint{Session: 14, Host: "here"}})
+		o.attach(&wire.Join{Session: 15, Endpoint: &wire.Endpoint{Session: 15, Host: "here", Socket: "another process"}, Worker: &wire.WorkerRole{}})
 		for range rapid.IntRange(1, 200).Draw(t, "frames") {
-			session, drawn := leases.Session(rapid.Uint64Range(11, 14).Draw(t, "session")), &wire.Frame{}
+			session, drawn := leases.Session(rapid.Uint64Range(11, 15).Draw(t, "session")), &wire.Frame{}
 			switch how := rapid.IntRange(0, 3).Draw(t, "how"); how {
 			case 0:
 				any.fill(drawn.ProtoReflect(), 5)
