@@ -30,6 +30,7 @@ type ownerAlone struct {
 	heard *heard
 	said  map[uint64]*wire.Frame // answers, by question
 
+	log       *rankLog // of session 11
 	granted   []*wire.Receipt
 	ended     []*wire.Held
 	update    *wire.UpdateState
@@ -54,7 +55,7 @@ func newOwnerAlone(t require.TestingT, own *wire.Own, table *arrowio.Segment, he
 	o.cancel, o.table = func() {}, &wire.Joined{}
 	o.server = bridge.NewOwnerServer(access, o.accept)
 	decides.Advance(0)
-	alone := &ownerAlone{owner: o, t: t, heard: heard, said: map[uint64]*wire.Frame{}}
+	alone := &ownerAlone{owner: o, t: t, heard: heard, said: map[uint64]*wire.Frame{}, log: newRankLog(&wire.TrainerRole{StateAt: -1})}
 	alone.turn()
 	return alone, nil
 }
@@ -82,6 +83,11 @@ func (o *ownerAlone) attach(join *wire.Join) {
 			o.said[frame.GetId()] = frame
 			require.NotEqual(o.t, string(bridge.Internal), frame.GetError().GetKind(), "%s", frame.GetError().GetMessage())
 		case frame.GetAppend() != nil || frame.GetSetBase() != nil:
+			if a.session == 11 && frame.GetAppend() != nil {
+				o.log.append(frame.GetAppend().GetEntry())
+			} else if a.session == 11 {
+				o.log.setBase(frame.GetSetBase())
+			}
 			o.post(func() { o.event(a, &wire.Frame{Id: frame.GetId(), Answer: true}) })
 		}
 		return true
@@ -195,8 +201,38 @@ func (o *ownerAlone) learn(frame *wire.Frame) {
 	if published := frame.GetPublication(); published != nil {
 		o.published = published
 	}
+	if committed := frame.GetCommitted(); committed != nil {
+		o.log.committed(committed.GetRollout())
+	}
 	if update := frame.GetUpdateState(); update != nil {
 		o.update = update
+	}
+}
+
+// converse has members say up to 200 things, rightly and otherwise.
+func (o *ownerAlone) converse(t *rapid.T, any anyMessage) {
+	for range rapid.IntRange(1, 200).Draw(t, "frames") {
+		session, drawn := leases.Session(rapid.Uint64Range(11, 15).Draw(t, "session")), &wire.Frame{}
+		switch how := rapid.IntRange(0, 3).Draw(t, "how"); how {
+		case 0:
+			any.fill(drawn.ProtoReflect(), 5)
+		case 1:
+			session, drawn = o.rightly(t)
+			drawn = proto.CloneOf(drawn)
+			any.spoil(drawn.ProtoReflect())
+		default:
+			session, drawn = o.rightly(t)
+		}
+		frame := overTheWire(t, drawn)
+		if join := frame.GetJoin(); join != nil {
+			t.Logf("joins %v", join)
+			if join.KnownTerm = nil; join.GetSession() != 0 && join.GetEndpoint() != nil { // a later one would rightly end this owner
+				o.attach(join)
+			}
+			continue
+		}
+		t.Logf("%d says %v", session, frame)
+		o.say(session, frame)
 	}
 }
 
@@ -224,28 +260,34 @@ func TestAnOwnerStandsWhateverItsMembersSay(t *testing.T) {
 		o.attach(&wire.Join{Session: 13, Endpoint: &wire.Endpoint{Session: 13, Host: "there"}, Worker: &wire.WorkerRole{Slots: 64, Stage: "judge"}})
 		o.attach(&wire.Join{Session: 14, Endpoint: &wire.Endpoint{Session: 14, Host: "here"}})
 		o.attach(&wire.Join{Session: 15, Endpoint: &wire.Endpoint{Session: 15, Host: "here", Socket: "another process"}, Worker: &wire.WorkerRole{}})
-		for range rapid.IntRange(1, 200).Draw(t, "frames") {
-			session, drawn := leases.Session(rapid.Uint64Range(11, 15).Draw(t, "session")), &wire.Frame{}
-			switch how := rapid.IntRange(0, 3).Draw(t, "how"); how {
-			case 0:
-				any.fill(drawn.ProtoReflect(), 5)
-			case 1:
-				session, drawn = o.rightly(t)
-				drawn = proto.CloneOf(drawn)
-				any.spoil(drawn.ProtoReflect())
-			default:
-				session, drawn = o.rightly(t)
+		o.converse(t, any)
+		// A later life of the owner learns from them what was, or something else.
+		if !o.over.Load() && rapid.Bool().Draw(t, "the owner is lost") {
+			before := o
+			o, err = newOwnerAlone(t, &wire.Own{Run: testRun, Config: config, Recover: true}, table, heard)
+			require.NoError(t, err)
+			defer o.close()
+			o.log, o.granted, o.ended, o.segments = before.log, before.granted, before.ended, before.segments
+			trainer := &wire.TrainerRole{Role: "trainer", WorldSize: 1}
+			o.log.fillJoin(trainer)
+			worker := &wire.Join{Session: 12, Endpoint: &wire.Endpoint{Session: 12, Host: "here"}, Worker: &wire.WorkerRole{Slots: 64, Engine: true}, Inventory: &wire.Inventory{}}
+			for _, receipt := range o.granted {
+				worker.Inventory.Held = append(worker.Inventory.Held, &wire.Held{Receipt: receipt})
 			}
-			frame := overTheWire(t, drawn)
-			if join := frame.GetJoin(); join != nil {
-				t.Logf("joins %v", join)
-				if join.KnownTerm = nil; join.GetSession() != 0 && join.GetEndpoint() != nil { // a later one would rightly end this owner
+			worker.Inventory.Held = append(worker.Inventory.Held, o.ended...)
+			for _, join := range []*wire.Join{{Session: 11, Endpoint: &wire.Endpoint{Session: 11, Host: "here"}, Trainer: trainer}, worker} {
+				join = proto.CloneOf(join)
+				for range rapid.IntRange(0, 2).Draw(t, "spoilt") {
+					any.spoil(join.ProtoReflect())
+				}
+				if join = overTheWire(t, &wire.Frame{Body: &wire.Frame_Join{Join: join}}).GetJoin(); join.GetSession() != 0 && join.GetEndpoint() != nil {
+					t.Logf("joins again %v", join)
+					join.KnownTerm = nil
 					o.attach(join)
 				}
-				continue
 			}
-			t.Logf("%d says %v", session, frame)
-			o.say(session, frame)
+			o.attach(&wire.Join{Session: 14, Endpoint: &wire.Endpoint{Session: 14, Host: "here"}})
+			o.converse(t, any)
 		}
 		// It still answers who asks, unless the run was closed.
 		o.attach(&wire.Join{Session: 99, Endpoint: &wire.Endpoint{Session: 99, Host: "here"}})

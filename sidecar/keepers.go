@@ -27,7 +27,7 @@ func (o *owner) kept(a *attached, word *wire.Kept, reply reply) {
 	handles := make(map[reportKey]leases.Handle, len(word.GetHeld()))
 	all := make([]scheduler.Held, 0, len(word.GetHeld()))
 	for _, held := range word.GetHeld() {
-		outcome := o.outcomeOf(a.join.GetEndpoint().GetHost(), held.GetOutcome())
+		outcome := o.outcomeOf(a.join.GetEndpoint().GetHost(), held.GetReceipt(), held.GetOutcome())
 		handles[reportOf(held.GetReceipt())] = outcome.Handle
 		all = append(all, scheduler.Held{Receipt: toReceipt(held.GetReceipt()), Version: held.GetVersion(), Outcome: &outcome})
 	}

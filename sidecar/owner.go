@@ -283,7 +283,7 @@ func (o *owner) member(join *wire.Join) scheduler.Member {
 		for _, held := range join.GetInventory().GetHeld() {
 			entry := scheduler.Held{Receipt: toReceipt(held.GetReceipt()), Version: held.GetVersion(), Done: int(held.GetDone())}
 			if held.GetOutcome() != nil {
-				outcome := o.outcome(m.Host, held.GetOutcome())
+				outcome := o.outcome(m.Host, held.GetReceipt(), held.GetOutcome())
 				entry.Outcome = &outcome
 			}
 			m.Worker.Inventory = append(m.Worker.Inventory, entry)
@@ -319,9 +319,9 @@ func roleOf(join *wire.Join) string {
 	}
 }
 
-// outcome translates a terminal outcome of a report or an inventory.
-func (o *owner) outcome(host string, outcome *wire.Outcome) leases.Outcome {
-	out := o.outcomeOf(host, outcome)
+// outcome translates the terminal outcome of an execution, from a report or an inventory.
+func (o *owner) outcome(host string, receipt *wire.Receipt, outcome *wire.Outcome) leases.Outcome {
+	out := o.outcomeOf(host, receipt, outcome)
 	if out.Handle != 0 {
 		o.data[out.Handle].claimed = true
 	}
@@ -329,11 +329,11 @@ func (o *owner) outcome(host string, outcome *wire.Outcome) leases.Outcome {
 }
 
 // outcomeOf translates a terminal outcome and keeps where its data is under one handle, however often somebody says it.
-func (o *owner) outcomeOf(host string, outcome *wire.Outcome) leases.Outcome {
+func (o *owner) outcomeOf(host string, receipt *wire.Receipt, outcome *wire.Outcome) leases.Outcome {
 	if outcome.GetKind() != "success" {
 		return toOutcome(outcome, 0)
 	}
-	report := reportOf(outcome.GetReceipt())
+	report := reportOf(receipt)
 	handle, known := o.reports[report]
 	if !known {
 		o.lastHandle++

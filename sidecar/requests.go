@@ -253,7 +253,7 @@ func (o *owner) report(a *attached, report *wire.Report) *wire.Frame {
 	body := &wire.Reported{}
 	host := a.join.GetEndpoint().GetHost()
 	for i, outcome := range report.GetOutcomes() {
-		if err := o.scheduler.Terminal(toReceipt(outcome.GetReceipt()), o.outcome(host, outcome)); err != nil {
+		if err := o.scheduler.Terminal(toReceipt(outcome.GetReceipt()), o.outcome(host, outcome.GetReceipt(), outcome)); err != nil {
 			body.Errors, body.Places = append(body.Errors, bridge.ToWire(fromCore(err))), append(body.Places, uint32(i))
 		}
 	}
