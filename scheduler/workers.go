@@ -109,6 +109,9 @@ func (s *Scheduler) takeOver(m *member, h Held) (*running, error) {
 	if s.cfg.Unowned || s.closing != nil {
 		return nil, fmt.Errorf("%w: a run that closes, or owns nothing, adopts nothing", leases.ErrStale)
 	}
+	if e := s.running.find(h.Receipt); e != nil {
+		return nil, fmt.Errorf("%w: its worker has given the number to %s", leases.ErrStale, e.receipt)
+	}
 	g, err := s.ledger.Adopt(h.Receipt, h.Version, s.newest(m, h))
 	if err != nil {
 		return nil, err
