@@ -355,7 +355,7 @@ func (s *Scheduler) serves(m *member, version int64, in leases.Timeline) bool {
 
 // Confirm says that an engine serves version. The answer is the timeline in which that counts; the engine's
 // sidecar repeats both when it attaches again. digest may be nil.
-// Errors: ErrUnknown, ErrRefused (a digest that is not the trainer's of that version), ErrNotReady.
+// Errors: ErrUnknown, ErrRefused (a digest that is not the trainer's of that version, or a version that nobody sent), ErrNotReady.
 func (s *Scheduler) Confirm(session leases.Session, version int64, digest []byte) (leases.Timeline, error) {
 	if s.dead != nil {
 		return leases.Timeline{}, s.dead
@@ -368,6 +368,10 @@ func (s *Scheduler) Confirm(session leases.Session, version int64, digest []byte
 		return leases.Timeline{}, s.notReady("confirm")
 	}
 	announced, _, _, want := s.ledger.Announced()
+	// What a former life sent is not known here: its engines may confirm it late.
+	if sent := max(announced, s.sent); version > sent && !s.cfg.Recover {
+		return leases.Timeline{}, fmt.Errorf("%w: engine %s confirms version %d, and version %d is the newest that was announced or sent; confirm the version that update_weights or rebroadcast sent with the weights", leases.ErrRefused, session, version, sent)
+	}
 	if u := s.update; u != nil && u.version == version {
 		want = u.digest
 	} else if version != announced {

@@ -221,7 +221,7 @@ class Worker(Runner[Work]):
             digest: Of the weights, to be compared between engines and trainer.
 
         Raises:
-            Refused: A digest other than the trainer's of that version.
+            Refused: A digest other than the trainer's of that version, or a version that nobody sent.
         """
         blocking(confirming(self._member, version, digest))
 
