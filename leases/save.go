@@ -27,6 +27,9 @@ func (l *Ledger) State(rollout int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.rollout != rollout {
+		return nil, fmt.Errorf("%w: state of rollout %d: nothing was committed under it; the last commit before it is rollout %d: give that", ErrConflict, rollout, c.rollout)
+	}
 	l.given[rollout] = true
 	return c.encode(), nil
 }

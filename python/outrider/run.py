@@ -270,7 +270,7 @@ class Run:
             Bytes for `start(state=…)` and `Trainer(state=…)`; normally below 1 MB.
 
         Raises:
-            Refused: A lease of a rollout at or below it is open, or it lies below one saved or above the last commit.
+            Refused: A lease of a rollout at or below it is open, nothing was committed under it, or it lies below one saved.
         """
         return blocking(self._state(rollout))
 

@@ -208,6 +208,9 @@ func (r *Runner) cmdAppended(a *args) {
 // publish, admit, commit; with update also announce version rollout+1 that every engine confirms.
 func (r *Runner) cmdTrain(a *args) {
 	p := r.find(a.word("a trainer"))
+	if p.member.Trainer == nil {
+		panic(usage("%s is no trainer", p.name))
+	}
 	to, update := a.number("to", p.at+1), a.flag("update")
 	generation := p.member.Trainer.Generation
 	for rollout := p.at + 1; rollout <= to; rollout++ {

@@ -104,6 +104,7 @@ var guards = []guard{
 	{"update: an engine that is lost is not waited for", "scheduler/updates.go", "\t\tcase m == nil:\n\t\tcase confirmed(m):", "\t\tcase m == nil:\n\t\t\tout.Unconfirmed = append(out.Unconfirmed, session)\n\t\tcase confirmed(m):"},
 	{"update: an engine with other weights has not confirmed", "scheduler/workers.go", "if otherWeights(digest, want) {", "if false {"},
 	{"update: nobody confirms what nobody sent", "scheduler/workers.go", "version > sent && !s.cfg.Recover {", "false && version > sent && !s.cfg.Recover {"},
+	{"state: of a rollout that was committed", "leases/save.go", "	if c.rollout != rollout {", "	if false {"},
 	{"update: engines that contradict each other have not confirmed", "scheduler/updates.go", "if !slices.Equal(m.digest, named[0].digest) {", "if false {"},
 	{"update: engines that contradicted each other get no work", "scheduler/updates.go", "m.suspect = true\n\t\t}\n\t}\n\treport", "\n\t\t}\n\t}\n\treport"},
 	{"restored: of the weights that were announced for that rollout", "scheduler/restored.go", "; otherWeights(digest, want) {", "; false && otherWeights(digest, want) {"},
