@@ -66,7 +66,9 @@ def test_S8_04_an_engine_that_joins_late_gets_work_after_a_rebroadcast(own):
         run.update_weights(1, lambda version, members: first.confirm(version))
         with outrider.Worker(run, name="late") as late:
             assert run.stats().unconfirmed == 1
-            with pytest.raises(outrider.Refused, match="confirms version 7, and version 1 is the newest that was .* sent"):
+            with pytest.raises(
+                outrider.Refused, match=r"confirms version 7, and version 1 is the newest that was .* sent"
+            ):
                 late.confirm(7)
             sent = []
 
