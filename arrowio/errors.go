@@ -26,7 +26,7 @@ type DamagedError struct {
 }
 
 func (e *DamagedError) Error() string {
-	return fmt.Sprintf("outrider: Arrow stream damaged at byte %d: %s: %s; publish the batch again", e.Offset, e.Part, e.Detail)
+	return fmt.Sprintf("outrider: Arrow stream damaged at byte %d: %s: %s; write it again, or give what holds one", e.Offset, e.Part, e.Detail)
 }
 
 // UnsupportedError says that a stream is, as far as it was read, well formed, but uses a feature
