@@ -28,6 +28,9 @@ func (o *owner) kept(a *attached, word *wire.Kept, reply reply) {
 	all := make([]scheduler.Held, 0, len(word.GetHeld()))
 	for _, held := range word.GetHeld() {
 		outcome := o.outcomeOf(a.join.GetEndpoint().GetHost(), held.GetReceipt(), held.GetOutcome())
+		if data := o.data[outcome.Handle]; data != nil {
+			data.words++
+		}
 		handles[reportOf(held.GetReceipt())] = outcome.Handle
 		all = append(all, scheduler.Held{Receipt: toReceipt(held.GetReceipt()), Version: held.GetVersion(), Outcome: &outcome})
 	}
@@ -42,14 +45,17 @@ func (o *owner) kept(a *attached, word *wire.Kept, reply reply) {
 		}
 		for key, handle := range handles {
 			data := o.data[handle]
+			if data == nil { // released meanwhile
+				continue
+			}
+			data.words--
 			switch {
-			case data == nil: // released meanwhile
 			case err == nil && !not[key]:
 				data.claimed = true
 				if !slices.Contains(data.keepers, a.session) {
 					data.keepers = append(data.keepers, a.session)
 				}
-			case !data.claimed:
+			case !data.claimed && data.words == 0: // else another word may be taken
 				o.forget(handle, data)
 			}
 		}

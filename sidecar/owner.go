@@ -82,6 +82,7 @@ type groupData struct {
 	summary *wire.Summary
 	host    string
 	keepers []leases.Session // that have it as well
+	words   int              // of keepers, without an answer yet
 	claimed bool             // by a report, an inventory, or a keeper's word that the scheduler took
 }
 

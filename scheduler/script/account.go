@@ -59,8 +59,8 @@ type data struct {
 	bytes int64
 	// columns were added by a stage to a group's data.
 	columns bool
-	// word is that of the keeper that alone has told of it, and was not answered yet; else 0.
-	word scheduler.Ticket
+	// words are those of keepers that alone have told of it, and were not answered yet.
+	words []scheduler.Ticket
 }
 
 func (r *Runner) count(o *scheduler.Scheduler) *account {

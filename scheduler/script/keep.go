@@ -35,14 +35,17 @@ func sameRun(h scheduler.Held) func(scheduler.Held) bool {
 	return func(o scheduler.Held) bool { return runOf(o.Receipt) == runOf(h.Receipt) }
 }
 
-// keep says what a process keeps. Until the owner has answered, data that nobody else has told it of counts by that word alone.
+// keep says what a process keeps. Until the owner has answered, data that nobody else has told it of counts by such words alone.
 func (r *Runner) keep(p *process, kept []scheduler.Held) {
 	t, a := r.calls(p), r.count(r.owner)
 	for _, h := range kept {
-		if _, told := a.kept[h.Outcome.Handle]; !told {
+		d, told := a.kept[h.Outcome.Handle]
+		if !told {
 			a.keep(p, h.Receipt, *h.Outcome)
-			d := a.kept[h.Outcome.Handle]
-			d.word = t
+			d = a.kept[h.Outcome.Handle]
+		}
+		if !told || len(d.words) > 0 {
+			d.words = append(slices.Clip(d.words), t)
 			a.kept[h.Outcome.Handle] = d
 		}
 	}
@@ -75,8 +78,8 @@ func (k keeping) answered(r *Runner, from *scheduler.Scheduler, e scheduler.Answ
 		d := a.kept[h.Outcome.Handle]
 		if e.Err == nil && !slices.ContainsFunc(unkept, func(x leases.Receipt) bool { return runOf(x) == runOf(h.Receipt) }) {
 			delete(a.charged, runOf(h.Receipt))
-			if d.word == e.Ticket {
-				d.word = 0
+			if slices.Contains(d.words, e.Ticket) {
+				d.words = nil
 				a.kept[h.Outcome.Handle] = d
 			}
 			continue
@@ -84,8 +87,12 @@ func (k keeping) answered(r *Runner, from *scheduler.Scheduler, e scheduler.Answ
 		if e.Err == nil && !r.speaks(k.p, h) { // one that came again meanwhile is spoken of by a later word
 			k.p.kept = slices.DeleteFunc(k.p.kept, sameRun(h))
 		}
-		if d.word == e.Ticket {
-			delete(a.kept, h.Outcome.Handle)
+		if slices.Contains(d.words, e.Ticket) {
+			d.words = slices.DeleteFunc(slices.Clone(d.words), func(t scheduler.Ticket) bool { return t == e.Ticket })
+			a.kept[h.Outcome.Handle] = d
+			if len(d.words) == 0 {
+				delete(a.kept, h.Outcome.Handle)
+			}
 		}
 	}
 }
