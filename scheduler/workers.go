@@ -96,6 +96,7 @@ func (s *Scheduler) adopt(m *member, h Held) *running {
 	s.log(Info, "inventory void", "group", h.Receipt.Group, "worker", m.session, "why", err)
 	if h.Outcome != nil {
 		m.host.wroteFor(h.Outcome)
+		s.ledger.LetGo(h.Receipt, h.Outcome) // a keeper may speak of it later
 		s.release(h.Receipt, h.Outcome.Handle)
 	} else if s.running.find(h.Receipt) == nil {
 		e := s.begin(m, nil, h.Receipt)
