@@ -30,7 +30,7 @@ func TestS10_11_WhatOneWordDoesNotKeepAnotherMay(t *testing.T) {
 	trainer := func(o *ownerAlone) *wire.Join {
 		j := join(11, "trainer")
 		j.Trainer = &wire.TrainerRole{Role: "trainer", WorldSize: 1}
-		o.log.fillJoin(j.Trainer)
+		o.log.fillJoin(j.GetTrainer())
 		return j
 	}
 	push := &wire.Frame{Body: &wire.Frame_Push{Push: &wire.Push{Ids: [][]byte{{1}}, Digests: [][]byte{make([]byte, 16)}, Rows: [][]byte{{1}}}}}
