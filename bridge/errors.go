@@ -24,6 +24,7 @@ const (
 	Revoked       Kind = "revoked"        // data of the lease was lost; take again
 	UpdateFailed  Kind = "update_failed"  // no engine holds the version
 	Source        Kind = "source"         // the supply of prompts is broken
+	Failed        Kind = "failed"         // too many groups failed: the run has ended
 	State         Kind = "state"          // state bytes cannot be used
 	Data          Kind = "data"           // rows that break the schema rules
 	Unsupported   Kind = "unsupported"    // Arrow that this reader does not do
@@ -47,6 +48,7 @@ var Codes = map[Kind]codes.Code{
 	Revoked:       codes.Aborted,
 	UpdateFailed:  codes.FailedPrecondition,
 	Source:        codes.FailedPrecondition,
+	Failed:        codes.FailedPrecondition,
 	State:         codes.InvalidArgument,
 	Data:          codes.InvalidArgument,
 	Unsupported:   codes.Unimplemented,

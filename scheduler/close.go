@@ -19,14 +19,19 @@ type closing struct {
 }
 
 // Close ends the run: new work stops, cancels go out, terminals are awaited (bounded), the rest is requeued.
-// Answer: CloseReport, then Ended. Errors: ErrConflict (leases are open and force is not set; lists them).
+// Answer: CloseReport, then Ended; of a run that has failed, too, once. Errors: ErrConflict (leases are open and force is not set; lists them).
 func (s *Scheduler) Close(t Ticket, force bool) {
 	switch {
+	case s.closed != nil:
+		s.answer(t, *s.closed, nil)
+		s.closed = nil
+		s.emit(Ended{Err: s.dead})
+		return
 	case s.dead != nil:
 		s.answer(t, nil, s.dead)
 		return
 	case s.ledger == nil:
-		s.die(nil)
+		s.die(nil, nil)
 		s.effects = slices.Insert(s.effects, len(s.effects)-1, Effect(Answer{Ticket: t, Value: CloseReport{}}))
 		return
 	case s.closing != nil:
@@ -50,14 +55,8 @@ func (s *Scheduler) Close(t Ticket, force bool) {
 	s.pump()
 }
 
-// Fatal ends the run with err once what is executing has drained (bounded by CloseGrace); waiting takes get err.
-func (s *Scheduler) Fatal(err error) {
-	if s.dead != nil {
-		return
-	}
-	s.startClose(err, false)
-	s.pump()
-}
+// fail ends the run with err once what is executing has drained (bounded by CloseGrace); waiting takes get err.
+func (s *Scheduler) fail(err error) { s.startClose(err, false) }
 
 // startClose stops new work. cancel asks workers to end what runs; without it, it may finish.
 func (s *Scheduler) startClose(err error, cancel bool) {
@@ -72,12 +71,13 @@ func (s *Scheduler) startClose(err error, cancel bool) {
 			s.closing.late = append(s.closing.late, t.tickets...)
 			continue
 		}
-		t.fail(s, fmt.Errorf("%w: the run is closing", leases.ErrClosed))
+		t.fail(s, s.closing.why("closing"))
 	}
 	s.takes = nil
-	s.failCredits(fmt.Errorf("%w: the run is closing", leases.ErrClosed))
-	s.failCommits(fmt.Errorf("%w: the run is closing", leases.ErrClosed))
-	s.failPushes(fmt.Errorf("%w: the run is closing", leases.ErrClosed), nil)
+	why := s.closing.why("closing")
+	s.failCredits(why)
+	s.failCommits(why)
+	s.failPushes(why, nil)
 	for e := range s.running.all() {
 		if cancel && e.group != nil {
 			s.emit(Cancel{Session: e.m.session, Receipt: e.receipt})
@@ -93,7 +93,7 @@ func (s *Scheduler) finishClose() {
 		if !late && (s.running.live > 0 || len(s.replicating) > 0) {
 			return
 		}
-		s.failReplications(fmt.Errorf("%w: the run has closed", leases.ErrClosed))
+		s.failReplications(c.why("closed"))
 		s.settleAll()
 		if s.owesSource(late) {
 			return
@@ -110,14 +110,22 @@ func (s *Scheduler) finishClose() {
 		s.logBooks("closed")
 	}
 	for _, t := range c.late {
-		err := c.err
-		if err == nil {
-			err = fmt.Errorf("%w: the run is closed", leases.ErrClosed)
-		}
-		s.answer(t, nil, err)
+		s.answer(t, nil, c.why("closed"))
 	}
 	s.answerAll(c.tickets, report, nil)
-	s.die(c.err)
+	if c.err != nil && len(c.tickets) == 0 {
+		s.die(c.err, &report)
+		return
+	}
+	s.die(c.err, nil)
+}
+
+// why is what calls are told of which the run has no more to say.
+func (c *closing) why(what string) error {
+	if c.err != nil {
+		return c.err
+	}
+	return fmt.Errorf("%w: the run is %s", leases.ErrClosed, what)
 }
 
 // owesSource gives back to a pulled source what came from it, and reports whether the end has to wait for that. When the source

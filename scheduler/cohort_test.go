@@ -167,22 +167,6 @@ func TestS10_03_TakeOfACommittedRolloutIsRefusedOnceTheBaseIsKnown(t *testing.T)
 	require.ErrorIs(t, later.answers[waits].Err, leases.ErrConflict)
 }
 
-// A fatal error comes out when what was executing has drained, and before any queued group.
-func TestS3_12_FatalErrorSurfacesAfterTheDrain(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, 9, false).workers()
-	waits := r.send(func(t Ticket) { r.s.Take(t, rigDriver, 0) })
-	broken := fmt.Errorf("%w: the source cannot be read", leases.ErrFailed)
-	r.s.Fatal(broken)
-	r.run()
-	require.NotContains(t, r.answers, waits, "work is still executing")
-	for len(r.grants) > 0 {
-		r.finishOne()
-	}
-	require.ErrorIs(t, r.answers[waits].Err, leases.ErrFailed)
-	require.Equal(t, Ended{Err: broken}, r.seen[len(r.seen)-1])
-}
-
 // The data of a leased group that every rank has admitted may go with its worker; the worker's return under the same
 // session finds its lists in order.
 func TestS5_08_WorkerReturnsWhileItsAdmittedDataIsLeased(t *testing.T) {

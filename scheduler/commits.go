@@ -94,7 +94,7 @@ func (s *Scheduler) commit(t Ticket, admission uint64, alone bool) error {
 		}
 		return nil
 	case s.closing != nil:
-		return fmt.Errorf("%w: the run is closing", leases.ErrClosed)
+		return s.closing.why("closing")
 	case lease.Publication() != nil:
 		if err := s.changed(lease); err != nil {
 			return err

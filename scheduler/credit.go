@@ -79,7 +79,7 @@ func (s *Scheduler) Credit(t Ticket, receipts []leases.Receipt, bytes []int64) {
 	case s.dead != nil:
 		s.answer(t, nil, s.dead)
 	case s.closing != nil:
-		s.answer(t, nil, fmt.Errorf("%w: the run is closing", leases.ErrClosed))
+		s.answer(t, nil, s.closing.why("closing"))
 	case len(receipts) == 0 || len(receipts) != len(bytes) || slices.Min(bytes) < 0:
 		s.answer(t, nil, fmt.Errorf("%w: a credit for %d executions names %v bytes; give one number of bytes for each", leases.ErrRefused, len(receipts), bytes))
 	case s.ledger == nil:

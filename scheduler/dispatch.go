@@ -209,6 +209,6 @@ func (s *Scheduler) finishRun() {
 	if !s.ended {
 		s.ended = true
 		s.logBooks("end of run")
-		s.emit(Ended{Err: leases.ErrEndOfRun})
+		s.emit(Ended{Err: leases.ErrEndOfRun, Answers: true})
 	}
 }

@@ -126,9 +126,12 @@ type (
 		// KV alternates keys (string) and values.
 		KV []any
 	}
-	// Ended says that the run is over. ErrEndOfRun: a finite source has settled, workers can leave, the owner still
-	// answers (a rewind can bring work back). Anything else, nil after a close, is final: no effect follows.
-	Ended struct{ Err error }
+	// Ended says that the run is over; nil after a close. With Answers workers can leave, and the owner goes on: a finite source has
+	// settled (ErrEndOfRun; a rewind can bring work back), or the run has failed and is to be closed. Without, no effect follows.
+	Ended struct {
+		Err     error
+		Answers bool
+	}
 )
 
 // Level is the severity of a Log effect.

@@ -39,7 +39,7 @@ func (s *Scheduler) Hold(session leases.Session, call uint64, reason string) (Ho
 
 func (s *Scheduler) acquire(session leases.Session, reason string) (*hold, error) {
 	if s.closing != nil {
-		return nil, fmt.Errorf("%w: the run is closing", leases.ErrClosed)
+		return nil, s.closing.why("closing")
 	}
 	if s.members[session] == nil {
 		return nil, fmt.Errorf("%w: session %s holds without being attached; attach first", leases.ErrRefused, session)

@@ -116,14 +116,14 @@ func (s *Scheduler) dropHost(h *host) {
 // Errors: ErrReplaced (this owner ends), ErrState (weights that no ledger can prove), ErrConflict (ranks disagree),
 // ErrCohortChanged (a lower generation), ErrRefused, ErrClosed, ErrConfig.
 func (s *Scheduler) Attach(in Member) (Welcome, error) {
-	if s.dead != nil {
+	if s.dead != nil && (s.closed == nil || in.works()) {
 		return Welcome{}, s.dead
 	}
 	if err := s.compareTerms(in); err != nil {
 		return Welcome{}, err
 	}
-	if s.closing != nil && s.members[in.Session] == nil {
-		return Welcome{}, fmt.Errorf("%w: the run is closing", leases.ErrClosed)
+	if s.closing != nil && s.members[in.Session] == nil && in.works() {
+		return Welcome{}, s.closing.why("closing")
 	}
 	if err := in.check(); err != nil {
 		return Welcome{}, err
@@ -162,6 +162,9 @@ func (s *Scheduler) Attach(in Member) (Welcome, error) {
 	return w, nil
 }
 
+// works tells who does something in a run from who only asks, of which a run takes new ones until it has been closed.
+func (in Member) works() bool { return in.Worker != nil || in.Engine != nil || in.Trainer != nil }
+
 func (in Member) check() error {
 	switch {
 	case in.Session == 0:
@@ -195,7 +198,7 @@ func (s *Scheduler) compareTerms(in Member) error {
 		s.emit(NewTerm{Term: s.term})
 	case s.term.Less(known):
 		err := fmt.Errorf("%w: member %s knows term %s, this owner has %s: it must end", leases.ErrReplaced, in.Session, known, s.term)
-		s.die(err)
+		s.die(err, nil)
 		return err
 	}
 	return nil

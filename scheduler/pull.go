@@ -137,7 +137,7 @@ func (s *Scheduler) Pulled(given []leases.Given, cursor []byte, err error) {
 		p.until = s.clock + pause(p.faults)
 		s.log(Warn, "the data source gave nothing that can be taken; it is asked again", "asked", asked, "given", len(given), "failures", p.faults, "max_failures", maxFaults, "error", why)
 		if p.faults >= maxFaults {
-			s.startClose(fmt.Errorf("%w: the data source failed %d times in a row, at last with: %s", leases.ErrSource, p.faults, why), false)
+			s.fail(fmt.Errorf("%w: the data source failed %d times in a row, at last with: %s", leases.ErrSource, p.faults, why))
 		}
 	default:
 		p.faults, p.most = 0, 0

@@ -326,7 +326,7 @@ func (s *Scheduler) countFailed(group int64, why string) {
 	n := s.ledger.Books().Failed.Groups
 	s.log(Warn, "group failed", "group", group, "attempts", s.cfg.Policy.MaxAttempts, "failed", n, "max_failed", s.cfg.Policy.MaxFailed, "error", why)
 	if n >= s.cfg.Policy.MaxFailed {
-		s.startClose(fmt.Errorf("%w: %d groups have used up their %d attempts, max_failed=%d; the first failed with: %s", leases.ErrFailed, n, s.cfg.Policy.MaxAttempts, s.cfg.Policy.MaxFailed, s.firstFailure), false)
+		s.fail(fmt.Errorf("%w: %d groups have used up their %d attempts, max_failed=%d; the first failed with: %s", leases.ErrFailed, n, s.cfg.Policy.MaxAttempts, s.cfg.Policy.MaxFailed, s.firstFailure))
 	}
 }
 

@@ -74,8 +74,9 @@ type Scheduler struct {
 	step         Step  // only the counters, since the last one
 	stepRequeued int64
 	closing      *closing
-	ended        bool  // a finite source has settled
-	dead         error // no event has an effect any more
+	ended        bool         // a finite source has settled
+	dead         error        // no event has an effect any more
+	closed       *CloseReport // of a run that has failed: what Close will answer
 }
 
 // New starts one life of the owner. All problems of a configuration come in one error (ErrConfig), problems of
@@ -141,8 +142,8 @@ func (s *Scheduler) log(level Level, msg string, kv ...any) {
 	s.emit(Log{Level: level, Msg: msg, KV: kv})
 }
 
-// die ends this life at once: a later one exists, or the run is closed.
-func (s *Scheduler) die(err error) {
+// die ends this life at once: a later one exists, or the run is closed. With closed the run has failed, and waits for a Close.
+func (s *Scheduler) die(err error, closed *CloseReport) {
 	said := err
 	if said == nil {
 		said = fmt.Errorf("%w: the run is closed", leases.ErrClosed)
@@ -166,8 +167,8 @@ func (s *Scheduler) die(err error) {
 	s.failCredits(said)
 	s.failCommits(said)
 	s.takes, s.replicating, s.holds, s.update, s.early = nil, nil, nil, nil, nil
-	s.dead = said
-	s.emit(Ended{Err: err})
+	s.dead, s.closed = said, closed
+	s.emit(Ended{Err: err, Answers: closed != nil})
 }
 
 // closedErr refuses calls after the end of this life.
@@ -181,7 +182,7 @@ func (s *Scheduler) openErr() error {
 	case s.ledger == nil:
 		return s.notReady("this call")
 	case s.closing != nil:
-		return fmt.Errorf("%w: the run is closing", leases.ErrClosed)
+		return s.closing.why("closing")
 	}
 	return nil
 }

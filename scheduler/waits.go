@@ -9,8 +9,11 @@ import (
 )
 
 // waitsFor says what keeps the first waiting take, or whoever waits for the base, from going on: nothing that runs will
-// end it. Empty when nobody waits, or when work for it is under way. An update that failed is said at any time.
+// end it. Empty when nobody waits, or when work for it is under way. An update that failed, or that the run has, is said at any time.
 func (s *Scheduler) waitsFor() string {
+	if s.closed != nil {
+		return strings.TrimPrefix(s.dead.Error(), "leases: ") + "; close the run"
+	}
 	if s.ledger == nil {
 		if len(s.takes)+len(s.early) == 0 {
 			return ""

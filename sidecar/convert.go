@@ -92,7 +92,7 @@ var errorKinds = []struct {
 	{leases.ErrData, bridge.Data},
 	{leases.ErrClosed, bridge.Closed},
 	{leases.ErrEndOfRun, bridge.EndOfRun},
-	{leases.ErrFailed, bridge.Source},
+	{leases.ErrFailed, bridge.Failed},
 	{leases.ErrSource, bridge.Source},
 	{leases.ErrReplaced, bridge.OwnerLost},
 	{leases.ErrLost, bridge.Revoked},

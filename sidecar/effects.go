@@ -70,8 +70,8 @@ func (o *owner) carryOut(effects []scheduler.Effect) {
 			o.say(e)
 		case scheduler.Ended:
 			o.answerReports() // before the End, behind which nothing is heard
-			if errors.Is(e.Err, leases.ErrEndOfRun) {
-				o.endWorkers()
+			if e.Answers {
+				o.endWorkers(e.Err)
 				continue
 			}
 			o.end(e.Err)
@@ -215,12 +215,17 @@ func (o *owner) becomeReady() {
 	}
 }
 
-// endWorkers tells workers that a finite source has settled. The owner goes on answering: a rewind can bring work back.
-func (o *owner) endWorkers() {
-	o.log.Info("source used up: workers can leave")
+// endWorkers tells workers that nothing is left to do, or that the run has failed. The owner goes on answering: a rewind can bring
+// work back, and who learns of the failure asks for the counts and closes the run.
+func (o *owner) endWorkers(err error) {
+	end := &wire.End{}
+	if !errors.Is(err, leases.ErrEndOfRun) {
+		end.Error = bridge.ToWire(fromCore(err))
+	}
+	o.log.Info("workers can leave", "error", err)
 	for _, a := range o.attached {
 		if a.join.GetWorker() != nil {
-			a.out.put(&wire.Frame{Body: &wire.Frame_End{End: &wire.End{}}})
+			a.out.put(&wire.Frame{Body: &wire.Frame_End{End: end}})
 		}
 	}
 }

@@ -102,7 +102,7 @@ class Policy:
         max_attempts: Times that a group's own data may fail before it is parked as failed.
         max_requeues: Times that a group which ends too stale is simply generated anew, with stale="requeue". After that it goes out
             first when the next version is announced; if it ends too stale even so, it is discarded and counted as "stale".
-        max_failed: The run ends when this share of the source's groups, at least one group, has been parked.
+        max_failed: The run ends with `RunFailed` when this share of the source's groups, at least one group, has been parked.
         rewind: Whether a trainer with older weights may take the run back: "allow" or "refuse".
         join_window: Seconds, at least 0.001, that a restarted owner waits for members to bring what they hold.
         execution_deadline: Seconds that one execution of a group may take, all its samples together, before its worker is told to

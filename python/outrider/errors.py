@@ -80,6 +80,13 @@ class SourceError(Error):
     """The supply of prompt groups failed."""
 
 
+class RunFailed(Error):
+    """The run has ended because the share `Policy.max_failed` of its groups has failed; has the first failure's own words.
+
+    `Run.stats` and `Run.close` still give the counts and the final state.
+    """
+
+
 class DataError(Error, ValueError):
     """Rows that break the schema rules. Names row, column, what was expected and what was found."""
 
@@ -115,6 +122,7 @@ KINDS: dict[str, type[Error]] = {
     "conflict": Conflict,
     "update_failed": UpdateFailed,
     "source": SourceError,
+    "failed": RunFailed,
     "state": ConfigError,
     "data": DataError,
     "unsupported": Unsupported,

@@ -114,6 +114,7 @@ class Run:
             Refused: The run went back, and another rollout comes next; the message says which.
             NoWorkers: Nobody was there for `Policy.join_timeout` who could work.
             EndOfRun: The source is exhausted and everything has settled.
+            RunFailed: Too many groups have failed.
             Closed: The run was closed.
         """
         return blocking(take(self._client(), rollout, timeout))

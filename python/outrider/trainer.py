@@ -94,6 +94,7 @@ class Trainer(Leaves):
             Refused: The run went back, and another rollout comes next; the message says which.
             NoWorkers: Nobody was there for `Policy.join_timeout` who could work.
             EndOfRun: The source is exhausted and everything has settled.
+            RunFailed: Too many groups have failed.
             Refused: The rollout was committed before; rewind, or ask for the next one. Or the run went back and this rank
                 has not said that its weights did: see `restored`.
         """

@@ -134,7 +134,7 @@ async def test_S11_05_bad_input_is_refused_before_anything_is_published(own, dat
 async def test_S11_05_bad_samples_of_a_served_function_fail_their_group_and_are_named(own, case):
     data, message = BAD[case]
     run = own(count=2, policy=outrider.Policy(max_attempts=1, max_failed=1))
-    with outrider.Worker(run, slots=2) as worker, pytest.raises(outrider.SourceError, match=message):
+    with outrider.Worker(run, slots=2) as worker, pytest.raises(outrider.RunFailed, match=message):
         await worker.serve(lambda prompt: data[prompt.slot])
 
 

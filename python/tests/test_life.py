@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import ctypes
+import itertools
 import multiprocessing
 import pickle
 import threading
@@ -150,12 +151,62 @@ async def test_S2_11_a_function_that_says_it_was_cancelled_has_failed_like_any_o
 
     with outrider.Worker(run, slots=2) as worker:
         serving = asyncio.create_task(worker.serve(generate))
-        with pytest.raises(outrider.SourceError, match="2 groups have used up their 2 attempts"):
+        with pytest.raises(outrider.RunFailed, match="2 groups have used up their 2 attempts"):
             await run.take_async(0)
         with contextlib.suppress(outrider.Error):
             await serving
     assert {attempt for _, attempt in calls} <= {1, 2}
     assert "CancelledError: raised by the function; nobody had cancelled it" in caplog.text
+
+
+async def test_S2_07_a_run_that_has_failed_says_so_once_and_still_gives_its_counts_and_its_state(own):
+    policy = outrider.Policy(max_attempts=1, max_failed=0.25)
+    bad = {1}
+
+    async def generate(prompt):
+        if prompt.group in bad:
+            raise ValueError("no such word")
+        return sample(prompt)
+
+    async def train(run, first):
+        """Trains to the end of the run, whatever it is."""
+        async with run:
+            with outrider.Worker(run, slots=2) as worker, outrider.Trainer(run, state_at=first - 1) as trainer:
+                serving = asyncio.create_task(worker.serve(generate))
+                try:
+                    for rollout in itertools.count(first):
+                        await trainer.next_async(rollout)
+                finally:
+                    await asyncio.wait([serving])
+                    serving.exception()
+
+    run = own(count=4, batch_groups=1, epochs=1, policy=policy)
+    with pytest.raises(
+        outrider.RunFailed, match="1 attempts, max_failed=1; the first failed with: ValueError: no such word"
+    ):
+        await train(run, 0)
+    stats = run.stats()
+    assert stats == run.close()
+    assert (stats.books.failed.groups, stats.books.live.groups) == (1, 0)
+
+    bad.clear()
+    again = own("again", count=4, batch_groups=1, epochs=1, policy=policy, state=run.final_state)
+    with pytest.raises(outrider.EndOfRun):
+        await train(again, stats.next_rollout)
+    assert again.stats().books.acknowledged.groups == 4
+
+
+async def test_S3_12_a_run_that_has_failed_is_closed_by_whoever_comes(own):
+    run = own(count=4, batch_groups=1, policy=outrider.Policy(max_attempts=1, max_failed=0.25))
+    with outrider.Worker(run, slots=2) as worker, pytest.raises(outrider.RunFailed):
+        await worker.serve(lambda prompt: 1 / 0)
+    with pytest.raises(outrider.RunFailed, match="ZeroDivisionError"), outrider.Trainer(run) as trainer:
+        trainer.next(0)
+    stats = run.stats()
+    assert stats.books.failed.groups == 1
+    assert stats.waits_for.endswith("the first failed with: ZeroDivisionError: division by zero; close the run")
+    assert run.close().books.live.groups == 0
+    assert run.final_state
 
 
 async def test_S2_11_a_function_that_raises_fails_its_group_and_nothing_else(own, caplog):

@@ -28,7 +28,7 @@ def serving(run, make=sample):
     worker = outrider.Worker(run, slots=8)
 
     def serve():
-        with contextlib.suppress(outrider.SourceError):
+        with contextlib.suppress(outrider.RunFailed):
             worker.serve_blocking(make)
 
     thread = threading.Thread(target=serve)
@@ -139,7 +139,7 @@ def test_S1_22_two_workers_that_make_something_else_of_one_index_do_not_both_cou
     run = own(source, batch_groups=1, policy=outrider.Policy(max_failed=1.0, max_attempts=2))
     with outrider.Trainer(run) as trainer, serving(run):  # who comes when it is over already is told so
         trainer.next(0)
-        with pytest.raises(outrider.SourceError, match=r"row 0 was made with content .* before"):
+        with pytest.raises(outrider.RunFailed, match=r"row 0 was made with content .* before"):
             trainer.next(1)
 
 

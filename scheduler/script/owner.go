@@ -181,10 +181,3 @@ func (r *Runner) orphanTTL() time.Duration {
 	}
 	return 10 * time.Minute
 }
-
-// fatal stands for whatever ends the run from outside: a source that cannot be read any more.
-type fatal string
-
-func (f fatal) Error() string { return string(f) }
-
-func (r *Runner) cmdFatal(a *args) { r.owner.Fatal(fatal(a.word("a reason"))) }

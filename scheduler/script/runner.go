@@ -142,7 +142,7 @@ func init() {
 		"release": (*Runner).cmdRelease, "update": (*Runner).cmdUpdate, "rebroadcast": (*Runner).cmdRebroadcast, "withdraw": (*Runner).cmdWithdraw,
 		"update-status": (*Runner).cmdUpdateStatus, "record": (*Runner).cmdRecord, "undo": (*Runner).cmdUndo,
 		"state": (*Runner).cmdState, "saved": (*Runner).cmdSaved, "rewind": (*Runner).cmdRewind,
-		"next-rollout": (*Runner).cmdNextRollout, "close": (*Runner).cmdClose, "fatal": (*Runner).cmdFatal,
+		"next-rollout": (*Runner).cmdNextRollout, "close": (*Runner).cmdClose,
 		"stats": (*Runner).cmdStats, "step-stats": (*Runner).cmdStepStats, "books": (*Runner).cmdBooks, "log-copy": (*Runner).cmdLogCopy,
 		"proof": (*Runner).cmdProof, "stuck": (*Runner).cmdStuck,
 	}
