@@ -1,6 +1,10 @@
 package arrowio
 
-import "github.com/apache/arrow/go/v15/arrow"
+import (
+	"slices"
+
+	"github.com/apache/arrow/go/v15/arrow"
+)
 
 // DomainKey is the key of a list field's metadata that declares its domain.
 const DomainKey = "outrider.domain"
@@ -63,6 +67,16 @@ func DefaultRules() SchemaRules {
 		{Name: "label", Type: arrow.BinaryTypes.String},
 		{Name: "metadata", Type: arrow.BinaryTypes.String},
 	}}
+}
+
+// Others are the columns of a schema that have no rule, with their types, compared as in a rule.
+func (r SchemaRules) Others(s *arrow.Schema) (names, types []string) {
+	for _, f := range s.Fields() {
+		if !slices.ContainsFunc(r.Columns, func(c ColumnRule) bool { return c.Name == f.Name }) {
+			names, types = append(names, f.Name), append(types, TypeText(f.Type))
+		}
+	}
+	return names, types
 }
 
 // lists maps each list column that has a length to share to its domain.

@@ -20,6 +20,7 @@ func (l *Ledger) becomeExecuting(g *Group, worker Session, execution uint64, ver
 
 func (l *Ledger) becomeTerminal(g *Group, o *Outcome) {
 	l.move(g, Terminal)
+	l.columns.add(g.id, o.Columns)
 	l.reserved.sub(g.Tally())
 	l.liveTally.sub(g.Tally())
 	g.samples, g.tokens, g.handle = int32(len(o.Slots)), o.Tokens, o.Handle

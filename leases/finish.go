@@ -105,7 +105,10 @@ func (l *Ledger) unfit(r Receipt, o *Outcome, rules Rules) error {
 		return fmt.Errorf("%w: group %d: the sample in slot %d has status \"failed\" (%d of %d samples have): such a group is not trained; raise Retry "+
 			"for what is not the data's fault; to keep a bad sample say \"completed\" with a loss_mask of 0, or \"truncated\" where its length was cut", ErrData, r.Group, o.Failed[0], n, len(o.Slots))
 	}
-	return versions(r, o, rules)
+	if err := versions(r, o, rules); err != nil {
+		return err
+	}
+	return l.columns.check(r.Group, o.Columns)
 }
 
 // mostTokens and MostBytes are more than any group has: what adds them up does not overflow.

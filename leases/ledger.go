@@ -92,8 +92,9 @@ type Ledger struct {
 	outcomes outcomes
 	history  history
 	rows     rowPrints // keyed sources only
-	stream   *stream   // pushed prompts; nil for a source of another kind
-	gone     []PushID  // see Gone
+	columns  columns
+	stream   *stream  // pushed prompts; nil for a source of another kind
+	gone     []PushID // see Gone
 
 	// Of a pulled source. keys are the givings that groups go back to the source by; a group without one, of a former life,
 	// is given out again from the ledger's own rows. away are the groups that the source has again.
@@ -158,6 +159,7 @@ func Restore(p Params, term Term, base []byte, log []Entry) (*Ledger, error) {
 		source: p.Source, groupSize: p.GroupSize, unowned: p.Unowned, nextEpoch: p.NextEpoch, term: term, timeline: c.timeline,
 		unfinished: byVersion{}, finished: byVersion{}, retries: map[int64]retry{}, base: c, baseBytes: base, nextIndex: c.index + 1,
 		cursor: c.cursor, given: map[int64]bool{}, open: map[uint64]*Lease{}, keys: map[int64]uint64{}, away: map[int64]struct{}{}, owed: map[int64]struct{}{},
+		columns: columns{},
 	}
 	l.given[c.rollout] = true
 	if c.stream != nil {

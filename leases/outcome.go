@@ -47,6 +47,8 @@ type Outcome struct {
 	Handle Handle
 	// Digest identifies the data's content. It makes a repeated report recognisable as the same one.
 	Digest [32]byte
+	// Columns are those of the data that are a user's own.
+	Columns []Column
 	// Row identifies the prompt that the worker made. Keyed sources only.
 	Row RowPrint
 }

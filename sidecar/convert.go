@@ -64,6 +64,9 @@ func toOutcome(o *wire.Outcome, handle leases.Handle) leases.Outcome {
 	}
 	out.Slots, out.Parents, out.Failed = sum.GetSlots(), sum.GetParents(), sum.GetFailed()
 	out.Aborted, out.Tokens, out.Bytes, out.Handle = int(sum.GetAborted()), sum.GetTokens(), sum.GetBytes(), handle
+	for _, column := range o.GetColumns() {
+		out.Columns = append(out.Columns, leases.Column{Name: column.GetName(), Type: column.GetType()})
+	}
 	if print := o.GetPrint(); len(print) == len(out.Row.Schema)+len(out.Row.Content) {
 		copy(out.Row.Schema[:], print)
 		copy(out.Row.Content[:], print[len(out.Row.Schema):])

@@ -19,7 +19,8 @@ type made struct {
 	apart    []bool            // of each segment: a rule is broken in it, so that each group is looked at by itself
 	ids      []*wire.SegmentId // given in the loop
 
-	checksums []uint32 // of each segment, in runs with checksums
+	columns   [][]*wire.Column // of each segment: those that are a user's own
+	checksums []uint32         // of each segment, in runs with checksums
 }
 
 // sealReport seals every descriptor of a report and checks what is in it, with the checksums that came along. Where that breaks a rule the
@@ -32,12 +33,19 @@ func sealReport(fds []int, report *wire.Report) *made {
 		groups:    make([][]arrowio.GroupSummary, len(fds)),
 		apart:     make([]bool, len(fds)),
 		ids:       make([]*wire.SegmentId, len(fds)),
+		columns:   make([][]*wire.Column, len(fds)),
 		checksums: report.GetChecksums(),
 	}
 	for i, fd := range fds {
 		segment, err := arrowio.Seal(fd)
 		if err == nil {
 			all.segments[i] = segment
+			if !report.GetColumns() {
+				names, types := arrowio.DefaultRules().Others(segment.Schema())
+				for k, name := range names {
+					all.columns[i] = append(all.columns[i], &wire.Column{Name: name, Type: types[k]})
+				}
+			}
 			if i < len(all.checksums) {
 				err = checkSum(fmt.Sprintf("segment %d of a report", i), segment, all.checksums[i])
 			}
@@ -193,7 +201,7 @@ func (d *made) outcomes(report *wire.Report, given map[uint64]*arrowio.Columns) 
 				err = d.locate(at, &summaries[i], int(segments[i]), receipts[i].GetGroup())
 			}
 			if err == nil {
-				outcome.Kind, outcome.Locator, outcome.Summary = "success", at, &summaries[i]
+				outcome.Kind, outcome.Locator, outcome.Summary, outcome.Columns = "success", at, &summaries[i], d.columns[segments[i]]
 				if len(prints) > 0 {
 					outcome.Print = prints[i]
 				}

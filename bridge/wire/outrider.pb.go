@@ -5597,7 +5597,9 @@ type Outcome struct {
 	Locator *Locator `protobuf:"bytes,7,opt,name=locator,proto3" json:"locator,omitempty"`
 	Summary *Summary `protobuf:"bytes,8,opt,name=summary,proto3" json:"summary,omitempty"`
 	// As Successes.prints.
-	Print         []byte `protobuf:"bytes,120,opt,name=print,proto3" json:"print,omitempty"`
+	Print []byte `protobuf:"bytes,120,opt,name=print,proto3" json:"print,omitempty"`
+	// Of a success: the columns of its rows that are a user's own.
+	Columns       []*Column `protobuf:"bytes,364,rep,name=columns,proto3" json:"columns,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5674,6 +5676,65 @@ func (x *Outcome) GetPrint() []byte {
 	return nil
 }
 
+func (x *Outcome) GetColumns() []*Column {
+	if x != nil {
+		return x.Columns
+	}
+	return nil
+}
+
+type Column struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Type          string                 `protobuf:"bytes,2,opt,name=type,proto3" json:"type,omitempty"` // as in a DataError; without names and nullability of nested fields
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Column) Reset() {
+	*x = Column{}
+	mi := &file_outrider_proto_msgTypes[62]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Column) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Column) ProtoMessage() {}
+
+func (x *Column) ProtoReflect() protoreflect.Message {
+	mi := &file_outrider_proto_msgTypes[62]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Column.ProtoReflect.Descriptor instead.
+func (*Column) Descriptor() ([]byte, []int) {
+	return file_outrider_proto_rawDescGZIP(), []int{62}
+}
+
+func (x *Column) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Column) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
 // What the worker's sidecar read in a group's rows.
 type Summary struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
@@ -5696,7 +5757,7 @@ type Summary struct {
 
 func (x *Summary) Reset() {
 	*x = Summary{}
-	mi := &file_outrider_proto_msgTypes[62]
+	mi := &file_outrider_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5708,7 +5769,7 @@ func (x *Summary) String() string {
 func (*Summary) ProtoMessage() {}
 
 func (x *Summary) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[62]
+	mi := &file_outrider_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5721,7 +5782,7 @@ func (x *Summary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Summary.ProtoReflect.Descriptor instead.
 func (*Summary) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{62}
+	return file_outrider_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *Summary) GetParents() []int64 {
@@ -5826,7 +5887,7 @@ type Reported struct {
 
 func (x *Reported) Reset() {
 	*x = Reported{}
-	mi := &file_outrider_proto_msgTypes[63]
+	mi := &file_outrider_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5838,7 +5899,7 @@ func (x *Reported) String() string {
 func (*Reported) ProtoMessage() {}
 
 func (x *Reported) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[63]
+	mi := &file_outrider_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5851,7 +5912,7 @@ func (x *Reported) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reported.ProtoReflect.Descriptor instead.
 func (*Reported) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{63}
+	return file_outrider_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *Reported) GetErrors() []*Error {
@@ -5878,7 +5939,7 @@ type Confirm struct {
 
 func (x *Confirm) Reset() {
 	*x = Confirm{}
-	mi := &file_outrider_proto_msgTypes[64]
+	mi := &file_outrider_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5890,7 +5951,7 @@ func (x *Confirm) String() string {
 func (*Confirm) ProtoMessage() {}
 
 func (x *Confirm) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[64]
+	mi := &file_outrider_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5903,7 +5964,7 @@ func (x *Confirm) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Confirm.ProtoReflect.Descriptor instead.
 func (*Confirm) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{64}
+	return file_outrider_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *Confirm) GetVersion() int64 {
@@ -5930,7 +5991,7 @@ type Confirmed struct {
 
 func (x *Confirmed) Reset() {
 	*x = Confirmed{}
-	mi := &file_outrider_proto_msgTypes[65]
+	mi := &file_outrider_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5942,7 +6003,7 @@ func (x *Confirmed) String() string {
 func (*Confirmed) ProtoMessage() {}
 
 func (x *Confirmed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[65]
+	mi := &file_outrider_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5955,7 +6016,7 @@ func (x *Confirmed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Confirmed.ProtoReflect.Descriptor instead.
 func (*Confirmed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{65}
+	return file_outrider_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *Confirmed) GetTimeline() *Timeline {
@@ -5973,7 +6034,7 @@ type Drain struct {
 
 func (x *Drain) Reset() {
 	*x = Drain{}
-	mi := &file_outrider_proto_msgTypes[66]
+	mi := &file_outrider_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5985,7 +6046,7 @@ func (x *Drain) String() string {
 func (*Drain) ProtoMessage() {}
 
 func (x *Drain) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[66]
+	mi := &file_outrider_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5998,7 +6059,7 @@ func (x *Drain) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drain.ProtoReflect.Descriptor instead.
 func (*Drain) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{66}
+	return file_outrider_proto_rawDescGZIP(), []int{67}
 }
 
 // Owner to holder: nobody needs what these executions made. A segment goes with the last execution that has rows in it.
@@ -6012,7 +6073,7 @@ type Release struct {
 
 func (x *Release) Reset() {
 	*x = Release{}
-	mi := &file_outrider_proto_msgTypes[67]
+	mi := &file_outrider_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6024,7 +6085,7 @@ func (x *Release) String() string {
 func (*Release) ProtoMessage() {}
 
 func (x *Release) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[67]
+	mi := &file_outrider_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6037,7 +6098,7 @@ func (x *Release) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Release.ProtoReflect.Descriptor instead.
 func (*Release) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{67}
+	return file_outrider_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *Release) GetExecutions() []uint64 {
@@ -6064,7 +6125,7 @@ type Keeper struct {
 
 func (x *Keeper) Reset() {
 	*x = Keeper{}
-	mi := &file_outrider_proto_msgTypes[68]
+	mi := &file_outrider_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6076,7 +6137,7 @@ func (x *Keeper) String() string {
 func (*Keeper) ProtoMessage() {}
 
 func (x *Keeper) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[68]
+	mi := &file_outrider_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6089,7 +6150,7 @@ func (x *Keeper) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Keeper.ProtoReflect.Descriptor instead.
 func (*Keeper) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{68}
+	return file_outrider_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *Keeper) GetEndpoint() *Endpoint {
@@ -6113,7 +6174,7 @@ type Keep struct {
 
 func (x *Keep) Reset() {
 	*x = Keep{}
-	mi := &file_outrider_proto_msgTypes[69]
+	mi := &file_outrider_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6125,7 +6186,7 @@ func (x *Keep) String() string {
 func (*Keep) ProtoMessage() {}
 
 func (x *Keep) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[69]
+	mi := &file_outrider_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6138,7 +6199,7 @@ func (x *Keep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Keep.ProtoReflect.Descriptor instead.
 func (*Keep) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{69}
+	return file_outrider_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *Keep) GetToken() string {
@@ -6180,7 +6241,7 @@ type Kept struct {
 
 func (x *Kept) Reset() {
 	*x = Kept{}
-	mi := &file_outrider_proto_msgTypes[70]
+	mi := &file_outrider_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6192,7 +6253,7 @@ func (x *Kept) String() string {
 func (*Kept) ProtoMessage() {}
 
 func (x *Kept) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[70]
+	mi := &file_outrider_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6205,7 +6266,7 @@ func (x *Kept) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Kept.ProtoReflect.Descriptor instead.
 func (*Kept) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{70}
+	return file_outrider_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *Kept) GetHeld() []*Held {
@@ -6232,7 +6293,7 @@ type Unkept struct {
 
 func (x *Unkept) Reset() {
 	*x = Unkept{}
-	mi := &file_outrider_proto_msgTypes[71]
+	mi := &file_outrider_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6244,7 +6305,7 @@ func (x *Unkept) String() string {
 func (*Unkept) ProtoMessage() {}
 
 func (x *Unkept) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[71]
+	mi := &file_outrider_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6257,7 +6318,7 @@ func (x *Unkept) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Unkept.ProtoReflect.Descriptor instead.
 func (*Unkept) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{71}
+	return file_outrider_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *Unkept) GetReceipts() []*Receipt {
@@ -6280,7 +6341,7 @@ type Push struct {
 
 func (x *Push) Reset() {
 	*x = Push{}
-	mi := &file_outrider_proto_msgTypes[72]
+	mi := &file_outrider_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6292,7 +6353,7 @@ func (x *Push) String() string {
 func (*Push) ProtoMessage() {}
 
 func (x *Push) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[72]
+	mi := &file_outrider_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6305,7 +6366,7 @@ func (x *Push) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Push.ProtoReflect.Descriptor instead.
 func (*Push) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{72}
+	return file_outrider_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *Push) GetIds() [][]byte {
@@ -6347,7 +6408,7 @@ type Pushed struct {
 
 func (x *Pushed) Reset() {
 	*x = Pushed{}
-	mi := &file_outrider_proto_msgTypes[73]
+	mi := &file_outrider_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6359,7 +6420,7 @@ func (x *Pushed) String() string {
 func (*Pushed) ProtoMessage() {}
 
 func (x *Pushed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[73]
+	mi := &file_outrider_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6372,7 +6433,7 @@ func (x *Pushed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pushed.ProtoReflect.Descriptor instead.
 func (*Pushed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{73}
+	return file_outrider_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *Pushed) GetFresh() int64 {
@@ -6403,7 +6464,7 @@ type Offer struct {
 
 func (x *Offer) Reset() {
 	*x = Offer{}
-	mi := &file_outrider_proto_msgTypes[74]
+	mi := &file_outrider_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6415,7 +6476,7 @@ func (x *Offer) String() string {
 func (*Offer) ProtoMessage() {}
 
 func (x *Offer) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[74]
+	mi := &file_outrider_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6428,7 +6489,7 @@ func (x *Offer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Offer.ProtoReflect.Descriptor instead.
 func (*Offer) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{74}
+	return file_outrider_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *Offer) GetId() []byte {
@@ -6469,7 +6530,7 @@ type Offered struct {
 
 func (x *Offered) Reset() {
 	*x = Offered{}
-	mi := &file_outrider_proto_msgTypes[75]
+	mi := &file_outrider_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6481,7 +6542,7 @@ func (x *Offered) String() string {
 func (*Offered) ProtoMessage() {}
 
 func (x *Offered) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[75]
+	mi := &file_outrider_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6494,7 +6555,7 @@ func (x *Offered) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Offered.ProtoReflect.Descriptor instead.
 func (*Offered) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{75}
+	return file_outrider_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *Offered) GetGrant() *Grant {
@@ -6519,7 +6580,7 @@ type EndStream struct {
 
 func (x *EndStream) Reset() {
 	*x = EndStream{}
-	mi := &file_outrider_proto_msgTypes[76]
+	mi := &file_outrider_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6531,7 +6592,7 @@ func (x *EndStream) String() string {
 func (*EndStream) ProtoMessage() {}
 
 func (x *EndStream) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[76]
+	mi := &file_outrider_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6544,7 +6605,7 @@ func (x *EndStream) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndStream.ProtoReflect.Descriptor instead.
 func (*EndStream) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{76}
+	return file_outrider_proto_rawDescGZIP(), []int{77}
 }
 
 // Owner to everybody: as Pushed.gone.
@@ -6557,7 +6618,7 @@ type LetGo struct {
 
 func (x *LetGo) Reset() {
 	*x = LetGo{}
-	mi := &file_outrider_proto_msgTypes[77]
+	mi := &file_outrider_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6569,7 +6630,7 @@ func (x *LetGo) String() string {
 func (*LetGo) ProtoMessage() {}
 
 func (x *LetGo) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[77]
+	mi := &file_outrider_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6582,7 +6643,7 @@ func (x *LetGo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LetGo.ProtoReflect.Descriptor instead.
 func (*LetGo) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{77}
+	return file_outrider_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *LetGo) GetGone() [][]byte {
@@ -6603,7 +6664,7 @@ type Take struct {
 
 func (x *Take) Reset() {
 	*x = Take{}
-	mi := &file_outrider_proto_msgTypes[78]
+	mi := &file_outrider_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6615,7 +6676,7 @@ func (x *Take) String() string {
 func (*Take) ProtoMessage() {}
 
 func (x *Take) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[78]
+	mi := &file_outrider_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6628,7 +6689,7 @@ func (x *Take) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Take.ProtoReflect.Descriptor instead.
 func (*Take) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{78}
+	return file_outrider_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *Take) GetRollout() int64 {
@@ -6656,7 +6717,7 @@ type Alone struct {
 
 func (x *Alone) Reset() {
 	*x = Alone{}
-	mi := &file_outrider_proto_msgTypes[79]
+	mi := &file_outrider_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6668,7 +6729,7 @@ func (x *Alone) String() string {
 func (*Alone) ProtoMessage() {}
 
 func (x *Alone) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[79]
+	mi := &file_outrider_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6681,7 +6742,7 @@ func (x *Alone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Alone.ProtoReflect.Descriptor instead.
 func (*Alone) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{79}
+	return file_outrider_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *Alone) GetRole() string {
@@ -6707,7 +6768,7 @@ type CancelTake struct {
 
 func (x *CancelTake) Reset() {
 	*x = CancelTake{}
-	mi := &file_outrider_proto_msgTypes[80]
+	mi := &file_outrider_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6719,7 +6780,7 @@ func (x *CancelTake) String() string {
 func (*CancelTake) ProtoMessage() {}
 
 func (x *CancelTake) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[80]
+	mi := &file_outrider_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6732,7 +6793,7 @@ func (x *CancelTake) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelTake.ProtoReflect.Descriptor instead.
 func (*CancelTake) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{80}
+	return file_outrider_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *CancelTake) GetRollout() int64 {
@@ -6756,7 +6817,7 @@ type LeasedGroup struct {
 
 func (x *LeasedGroup) Reset() {
 	*x = LeasedGroup{}
-	mi := &file_outrider_proto_msgTypes[81]
+	mi := &file_outrider_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6768,7 +6829,7 @@ func (x *LeasedGroup) String() string {
 func (*LeasedGroup) ProtoMessage() {}
 
 func (x *LeasedGroup) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[81]
+	mi := &file_outrider_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6781,7 +6842,7 @@ func (x *LeasedGroup) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeasedGroup.ProtoReflect.Descriptor instead.
 func (*LeasedGroup) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{81}
+	return file_outrider_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *LeasedGroup) GetGroup() int64 {
@@ -6841,7 +6902,7 @@ type Lease struct {
 
 func (x *Lease) Reset() {
 	*x = Lease{}
-	mi := &file_outrider_proto_msgTypes[82]
+	mi := &file_outrider_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6853,7 +6914,7 @@ func (x *Lease) String() string {
 func (*Lease) ProtoMessage() {}
 
 func (x *Lease) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[82]
+	mi := &file_outrider_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6866,7 +6927,7 @@ func (x *Lease) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lease.ProtoReflect.Descriptor instead.
 func (*Lease) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{82}
+	return file_outrider_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *Lease) GetAdmission() uint64 {
@@ -6923,7 +6984,7 @@ type Shard struct {
 
 func (x *Shard) Reset() {
 	*x = Shard{}
-	mi := &file_outrider_proto_msgTypes[83]
+	mi := &file_outrider_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6935,7 +6996,7 @@ func (x *Shard) String() string {
 func (*Shard) ProtoMessage() {}
 
 func (x *Shard) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[83]
+	mi := &file_outrider_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6948,7 +7009,7 @@ func (x *Shard) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Shard.ProtoReflect.Descriptor instead.
 func (*Shard) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{83}
+	return file_outrider_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *Shard) GetLocators() []*Locator {
@@ -6984,7 +7045,7 @@ type Publish struct {
 
 func (x *Publish) Reset() {
 	*x = Publish{}
-	mi := &file_outrider_proto_msgTypes[84]
+	mi := &file_outrider_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6996,7 +7057,7 @@ func (x *Publish) String() string {
 func (*Publish) ProtoMessage() {}
 
 func (x *Publish) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[84]
+	mi := &file_outrider_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7009,7 +7070,7 @@ func (x *Publish) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Publish.ProtoReflect.Descriptor instead.
 func (*Publish) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{84}
+	return file_outrider_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *Publish) GetAdmission() uint64 {
@@ -7058,7 +7119,7 @@ type Publication struct {
 
 func (x *Publication) Reset() {
 	*x = Publication{}
-	mi := &file_outrider_proto_msgTypes[85]
+	mi := &file_outrider_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7070,7 +7131,7 @@ func (x *Publication) String() string {
 func (*Publication) ProtoMessage() {}
 
 func (x *Publication) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[85]
+	mi := &file_outrider_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7083,7 +7144,7 @@ func (x *Publication) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Publication.ProtoReflect.Descriptor instead.
 func (*Publication) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{85}
+	return file_outrider_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *Publication) GetAdmission() uint64 {
@@ -7165,7 +7226,7 @@ type Admit struct {
 
 func (x *Admit) Reset() {
 	*x = Admit{}
-	mi := &file_outrider_proto_msgTypes[86]
+	mi := &file_outrider_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7177,7 +7238,7 @@ func (x *Admit) String() string {
 func (*Admit) ProtoMessage() {}
 
 func (x *Admit) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[86]
+	mi := &file_outrider_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7190,7 +7251,7 @@ func (x *Admit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Admit.ProtoReflect.Descriptor instead.
 func (*Admit) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{86}
+	return file_outrider_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *Admit) GetPublication() *Publication {
@@ -7244,7 +7305,7 @@ type Admitted struct {
 
 func (x *Admitted) Reset() {
 	*x = Admitted{}
-	mi := &file_outrider_proto_msgTypes[87]
+	mi := &file_outrider_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7256,7 +7317,7 @@ func (x *Admitted) String() string {
 func (*Admitted) ProtoMessage() {}
 
 func (x *Admitted) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[87]
+	mi := &file_outrider_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7269,7 +7330,7 @@ func (x *Admitted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Admitted.ProtoReflect.Descriptor instead.
 func (*Admitted) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{87}
+	return file_outrider_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *Admitted) GetSegments() []*SegmentId {
@@ -7325,7 +7386,7 @@ type Next struct {
 
 func (x *Next) Reset() {
 	*x = Next{}
-	mi := &file_outrider_proto_msgTypes[88]
+	mi := &file_outrider_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7337,7 +7398,7 @@ func (x *Next) String() string {
 func (*Next) ProtoMessage() {}
 
 func (x *Next) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[88]
+	mi := &file_outrider_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7350,7 +7411,7 @@ func (x *Next) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Next.ProtoReflect.Descriptor instead.
 func (*Next) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{88}
+	return file_outrider_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *Next) GetRollout() int64 {
@@ -7371,7 +7432,7 @@ type Commit struct {
 
 func (x *Commit) Reset() {
 	*x = Commit{}
-	mi := &file_outrider_proto_msgTypes[89]
+	mi := &file_outrider_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7383,7 +7444,7 @@ func (x *Commit) String() string {
 func (*Commit) ProtoMessage() {}
 
 func (x *Commit) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[89]
+	mi := &file_outrider_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7396,7 +7457,7 @@ func (x *Commit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Commit.ProtoReflect.Descriptor instead.
 func (*Commit) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{89}
+	return file_outrider_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *Commit) GetAdmission() uint64 {
@@ -7423,7 +7484,7 @@ type Rollback struct {
 
 func (x *Rollback) Reset() {
 	*x = Rollback{}
-	mi := &file_outrider_proto_msgTypes[90]
+	mi := &file_outrider_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7435,7 +7496,7 @@ func (x *Rollback) String() string {
 func (*Rollback) ProtoMessage() {}
 
 func (x *Rollback) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[90]
+	mi := &file_outrider_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7448,7 +7509,7 @@ func (x *Rollback) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rollback.ProtoReflect.Descriptor instead.
 func (*Rollback) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{90}
+	return file_outrider_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *Rollback) GetAdmission() uint64 {
@@ -7474,7 +7535,7 @@ type LeaseStatus struct {
 
 func (x *LeaseStatus) Reset() {
 	*x = LeaseStatus{}
-	mi := &file_outrider_proto_msgTypes[91]
+	mi := &file_outrider_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7486,7 +7547,7 @@ func (x *LeaseStatus) String() string {
 func (*LeaseStatus) ProtoMessage() {}
 
 func (x *LeaseStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[91]
+	mi := &file_outrider_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7499,7 +7560,7 @@ func (x *LeaseStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaseStatus.ProtoReflect.Descriptor instead.
 func (*LeaseStatus) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{91}
+	return file_outrider_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *LeaseStatus) GetAdmission() uint64 {
@@ -7521,7 +7582,7 @@ type Settled struct {
 
 func (x *Settled) Reset() {
 	*x = Settled{}
-	mi := &file_outrider_proto_msgTypes[92]
+	mi := &file_outrider_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7533,7 +7594,7 @@ func (x *Settled) String() string {
 func (*Settled) ProtoMessage() {}
 
 func (x *Settled) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[92]
+	mi := &file_outrider_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7546,7 +7607,7 @@ func (x *Settled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Settled.ProtoReflect.Descriptor instead.
 func (*Settled) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{92}
+	return file_outrider_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *Settled) GetAdmission() uint64 {
@@ -7589,7 +7650,7 @@ type DiscardGroups struct {
 
 func (x *DiscardGroups) Reset() {
 	*x = DiscardGroups{}
-	mi := &file_outrider_proto_msgTypes[93]
+	mi := &file_outrider_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7601,7 +7662,7 @@ func (x *DiscardGroups) String() string {
 func (*DiscardGroups) ProtoMessage() {}
 
 func (x *DiscardGroups) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[93]
+	mi := &file_outrider_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7614,7 +7675,7 @@ func (x *DiscardGroups) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiscardGroups.ProtoReflect.Descriptor instead.
 func (*DiscardGroups) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{93}
+	return file_outrider_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *DiscardGroups) GetAdmission() uint64 {
@@ -7655,7 +7716,7 @@ type Entry struct {
 
 func (x *Entry) Reset() {
 	*x = Entry{}
-	mi := &file_outrider_proto_msgTypes[94]
+	mi := &file_outrider_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7667,7 +7728,7 @@ func (x *Entry) String() string {
 func (*Entry) ProtoMessage() {}
 
 func (x *Entry) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[94]
+	mi := &file_outrider_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7680,7 +7741,7 @@ func (x *Entry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Entry.ProtoReflect.Descriptor instead.
 func (*Entry) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{94}
+	return file_outrider_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *Entry) GetIndex() uint64 {
@@ -7710,7 +7771,7 @@ type SetBase struct {
 
 func (x *SetBase) Reset() {
 	*x = SetBase{}
-	mi := &file_outrider_proto_msgTypes[95]
+	mi := &file_outrider_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7722,7 +7783,7 @@ func (x *SetBase) String() string {
 func (*SetBase) ProtoMessage() {}
 
 func (x *SetBase) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[95]
+	mi := &file_outrider_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7735,7 +7796,7 @@ func (x *SetBase) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetBase.ProtoReflect.Descriptor instead.
 func (*SetBase) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{95}
+	return file_outrider_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *SetBase) GetIndex() uint64 {
@@ -7770,7 +7831,7 @@ type Append struct {
 
 func (x *Append) Reset() {
 	*x = Append{}
-	mi := &file_outrider_proto_msgTypes[96]
+	mi := &file_outrider_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7782,7 +7843,7 @@ func (x *Append) String() string {
 func (*Append) ProtoMessage() {}
 
 func (x *Append) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[96]
+	mi := &file_outrider_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7795,7 +7856,7 @@ func (x *Append) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Append.ProtoReflect.Descriptor instead.
 func (*Append) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{96}
+	return file_outrider_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *Append) GetEntry() *Entry {
@@ -7826,7 +7887,7 @@ type Mapped struct {
 
 func (x *Mapped) Reset() {
 	*x = Mapped{}
-	mi := &file_outrider_proto_msgTypes[97]
+	mi := &file_outrider_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7838,7 +7899,7 @@ func (x *Mapped) String() string {
 func (*Mapped) ProtoMessage() {}
 
 func (x *Mapped) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[97]
+	mi := &file_outrider_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7851,7 +7912,7 @@ func (x *Mapped) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Mapped.ProtoReflect.Descriptor instead.
 func (*Mapped) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{97}
+	return file_outrider_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *Mapped) GetBytes() int64 {
@@ -7893,7 +7954,7 @@ type Committed struct {
 
 func (x *Committed) Reset() {
 	*x = Committed{}
-	mi := &file_outrider_proto_msgTypes[98]
+	mi := &file_outrider_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7905,7 +7966,7 @@ func (x *Committed) String() string {
 func (*Committed) ProtoMessage() {}
 
 func (x *Committed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[98]
+	mi := &file_outrider_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7918,7 +7979,7 @@ func (x *Committed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Committed.ProtoReflect.Descriptor instead.
 func (*Committed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{98}
+	return file_outrider_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *Committed) GetAdmission() uint64 {
@@ -7944,7 +8005,7 @@ type GetState struct {
 
 func (x *GetState) Reset() {
 	*x = GetState{}
-	mi := &file_outrider_proto_msgTypes[99]
+	mi := &file_outrider_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7956,7 +8017,7 @@ func (x *GetState) String() string {
 func (*GetState) ProtoMessage() {}
 
 func (x *GetState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[99]
+	mi := &file_outrider_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7969,7 +8030,7 @@ func (x *GetState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetState.ProtoReflect.Descriptor instead.
 func (*GetState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{99}
+	return file_outrider_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *GetState) GetRollout() int64 {
@@ -7988,7 +8049,7 @@ type StateBytes struct {
 
 func (x *StateBytes) Reset() {
 	*x = StateBytes{}
-	mi := &file_outrider_proto_msgTypes[100]
+	mi := &file_outrider_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8000,7 +8061,7 @@ func (x *StateBytes) String() string {
 func (*StateBytes) ProtoMessage() {}
 
 func (x *StateBytes) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[100]
+	mi := &file_outrider_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8013,7 +8074,7 @@ func (x *StateBytes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateBytes.ProtoReflect.Descriptor instead.
 func (*StateBytes) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{100}
+	return file_outrider_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *StateBytes) GetState() []byte {
@@ -8032,7 +8093,7 @@ type Saved struct {
 
 func (x *Saved) Reset() {
 	*x = Saved{}
-	mi := &file_outrider_proto_msgTypes[101]
+	mi := &file_outrider_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8044,7 +8105,7 @@ func (x *Saved) String() string {
 func (*Saved) ProtoMessage() {}
 
 func (x *Saved) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[101]
+	mi := &file_outrider_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8057,7 +8118,7 @@ func (x *Saved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Saved.ProtoReflect.Descriptor instead.
 func (*Saved) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{101}
+	return file_outrider_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *Saved) GetRollout() int64 {
@@ -8076,7 +8137,7 @@ type Rewind struct {
 
 func (x *Rewind) Reset() {
 	*x = Rewind{}
-	mi := &file_outrider_proto_msgTypes[102]
+	mi := &file_outrider_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8088,7 +8149,7 @@ func (x *Rewind) String() string {
 func (*Rewind) ProtoMessage() {}
 
 func (x *Rewind) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[102]
+	mi := &file_outrider_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8101,7 +8162,7 @@ func (x *Rewind) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rewind.ProtoReflect.Descriptor instead.
 func (*Rewind) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{102}
+	return file_outrider_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *Rewind) GetRollout() int64 {
@@ -8122,7 +8183,7 @@ type Rewound struct {
 
 func (x *Rewound) Reset() {
 	*x = Rewound{}
-	mi := &file_outrider_proto_msgTypes[103]
+	mi := &file_outrider_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8134,7 +8195,7 @@ func (x *Rewound) String() string {
 func (*Rewound) ProtoMessage() {}
 
 func (x *Rewound) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[103]
+	mi := &file_outrider_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8147,7 +8208,7 @@ func (x *Rewound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rewound.ProtoReflect.Descriptor instead.
 func (*Rewound) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{103}
+	return file_outrider_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *Rewound) GetRollout() int64 {
@@ -8183,7 +8244,7 @@ type GetStats struct {
 
 func (x *GetStats) Reset() {
 	*x = GetStats{}
-	mi := &file_outrider_proto_msgTypes[104]
+	mi := &file_outrider_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8195,7 +8256,7 @@ func (x *GetStats) String() string {
 func (*GetStats) ProtoMessage() {}
 
 func (x *GetStats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[104]
+	mi := &file_outrider_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8208,7 +8269,7 @@ func (x *GetStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStats.ProtoReflect.Descriptor instead.
 func (*GetStats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{104}
+	return file_outrider_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *GetStats) GetReady() bool {
@@ -8236,7 +8297,7 @@ type Count struct {
 
 func (x *Count) Reset() {
 	*x = Count{}
-	mi := &file_outrider_proto_msgTypes[105]
+	mi := &file_outrider_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8248,7 +8309,7 @@ func (x *Count) String() string {
 func (*Count) ProtoMessage() {}
 
 func (x *Count) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[105]
+	mi := &file_outrider_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8261,7 +8322,7 @@ func (x *Count) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Count.ProtoReflect.Descriptor instead.
 func (*Count) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{105}
+	return file_outrider_proto_rawDescGZIP(), []int{106}
 }
 
 func (x *Count) GetGroups() int64 {
@@ -8300,7 +8361,7 @@ type Books struct {
 
 func (x *Books) Reset() {
 	*x = Books{}
-	mi := &file_outrider_proto_msgTypes[106]
+	mi := &file_outrider_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8312,7 +8373,7 @@ func (x *Books) String() string {
 func (*Books) ProtoMessage() {}
 
 func (x *Books) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[106]
+	mi := &file_outrider_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8325,7 +8386,7 @@ func (x *Books) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Books.ProtoReflect.Descriptor instead.
 func (*Books) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{106}
+	return file_outrider_proto_rawDescGZIP(), []int{107}
 }
 
 func (x *Books) GetReserved() *Count {
@@ -8422,7 +8483,7 @@ type Stats struct {
 
 func (x *Stats) Reset() {
 	*x = Stats{}
-	mi := &file_outrider_proto_msgTypes[107]
+	mi := &file_outrider_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8434,7 +8495,7 @@ func (x *Stats) String() string {
 func (*Stats) ProtoMessage() {}
 
 func (x *Stats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[107]
+	mi := &file_outrider_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8447,7 +8508,7 @@ func (x *Stats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stats.ProtoReflect.Descriptor instead.
 func (*Stats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{107}
+	return file_outrider_proto_rawDescGZIP(), []int{108}
 }
 
 func (x *Stats) GetBooks() *Books {
@@ -8763,7 +8824,7 @@ type StepStats struct {
 
 func (x *StepStats) Reset() {
 	*x = StepStats{}
-	mi := &file_outrider_proto_msgTypes[108]
+	mi := &file_outrider_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8775,7 +8836,7 @@ func (x *StepStats) String() string {
 func (*StepStats) ProtoMessage() {}
 
 func (x *StepStats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[108]
+	mi := &file_outrider_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8788,7 +8849,7 @@ func (x *StepStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepStats.ProtoReflect.Descriptor instead.
 func (*StepStats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{108}
+	return file_outrider_proto_rawDescGZIP(), []int{109}
 }
 
 func (x *StepStats) GetConsumed() int64 {
@@ -8876,7 +8937,7 @@ type Eviction struct {
 
 func (x *Eviction) Reset() {
 	*x = Eviction{}
-	mi := &file_outrider_proto_msgTypes[109]
+	mi := &file_outrider_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8888,7 +8949,7 @@ func (x *Eviction) String() string {
 func (*Eviction) ProtoMessage() {}
 
 func (x *Eviction) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[109]
+	mi := &file_outrider_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8901,7 +8962,7 @@ func (x *Eviction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Eviction.ProtoReflect.Descriptor instead.
 func (*Eviction) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{109}
+	return file_outrider_proto_rawDescGZIP(), []int{110}
 }
 
 func (x *Eviction) GetReceipt() *Receipt {
@@ -8970,7 +9031,7 @@ type MemberStats struct {
 
 func (x *MemberStats) Reset() {
 	*x = MemberStats{}
-	mi := &file_outrider_proto_msgTypes[110]
+	mi := &file_outrider_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8982,7 +9043,7 @@ func (x *MemberStats) String() string {
 func (*MemberStats) ProtoMessage() {}
 
 func (x *MemberStats) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[110]
+	mi := &file_outrider_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8995,7 +9056,7 @@ func (x *MemberStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberStats.ProtoReflect.Descriptor instead.
 func (*MemberStats) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{110}
+	return file_outrider_proto_rawDescGZIP(), []int{111}
 }
 
 func (x *MemberStats) GetName() string {
@@ -9112,7 +9173,7 @@ type GetMetrics struct {
 
 func (x *GetMetrics) Reset() {
 	*x = GetMetrics{}
-	mi := &file_outrider_proto_msgTypes[111]
+	mi := &file_outrider_proto_msgTypes[112]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9124,7 +9185,7 @@ func (x *GetMetrics) String() string {
 func (*GetMetrics) ProtoMessage() {}
 
 func (x *GetMetrics) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[111]
+	mi := &file_outrider_proto_msgTypes[112]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9137,7 +9198,7 @@ func (x *GetMetrics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetMetrics.ProtoReflect.Descriptor instead.
 func (*GetMetrics) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{111}
+	return file_outrider_proto_rawDescGZIP(), []int{112}
 }
 
 type Metrics struct {
@@ -9149,7 +9210,7 @@ type Metrics struct {
 
 func (x *Metrics) Reset() {
 	*x = Metrics{}
-	mi := &file_outrider_proto_msgTypes[112]
+	mi := &file_outrider_proto_msgTypes[113]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9161,7 +9222,7 @@ func (x *Metrics) String() string {
 func (*Metrics) ProtoMessage() {}
 
 func (x *Metrics) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[112]
+	mi := &file_outrider_proto_msgTypes[113]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9174,7 +9235,7 @@ func (x *Metrics) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Metrics.ProtoReflect.Descriptor instead.
 func (*Metrics) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{112}
+	return file_outrider_proto_rawDescGZIP(), []int{113}
 }
 
 func (x *Metrics) GetText() string {
@@ -9193,7 +9254,7 @@ type Close struct {
 
 func (x *Close) Reset() {
 	*x = Close{}
-	mi := &file_outrider_proto_msgTypes[113]
+	mi := &file_outrider_proto_msgTypes[114]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9205,7 +9266,7 @@ func (x *Close) String() string {
 func (*Close) ProtoMessage() {}
 
 func (x *Close) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[113]
+	mi := &file_outrider_proto_msgTypes[114]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9218,7 +9279,7 @@ func (x *Close) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Close.ProtoReflect.Descriptor instead.
 func (*Close) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{113}
+	return file_outrider_proto_rawDescGZIP(), []int{114}
 }
 
 func (x *Close) GetForce() bool {
@@ -9238,7 +9299,7 @@ type Closed struct {
 
 func (x *Closed) Reset() {
 	*x = Closed{}
-	mi := &file_outrider_proto_msgTypes[114]
+	mi := &file_outrider_proto_msgTypes[115]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9250,7 +9311,7 @@ func (x *Closed) String() string {
 func (*Closed) ProtoMessage() {}
 
 func (x *Closed) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[114]
+	mi := &file_outrider_proto_msgTypes[115]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9263,7 +9324,7 @@ func (x *Closed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Closed.ProtoReflect.Descriptor instead.
 func (*Closed) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{114}
+	return file_outrider_proto_rawDescGZIP(), []int{115}
 }
 
 func (x *Closed) GetStats() *Stats {
@@ -9289,7 +9350,7 @@ type Hold struct {
 
 func (x *Hold) Reset() {
 	*x = Hold{}
-	mi := &file_outrider_proto_msgTypes[115]
+	mi := &file_outrider_proto_msgTypes[116]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9301,7 +9362,7 @@ func (x *Hold) String() string {
 func (*Hold) ProtoMessage() {}
 
 func (x *Hold) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[115]
+	mi := &file_outrider_proto_msgTypes[116]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9314,7 +9375,7 @@ func (x *Hold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hold.ProtoReflect.Descriptor instead.
 func (*Hold) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{115}
+	return file_outrider_proto_rawDescGZIP(), []int{116}
 }
 
 func (x *Hold) GetReason() string {
@@ -9333,7 +9394,7 @@ type HoldGranted struct {
 
 func (x *HoldGranted) Reset() {
 	*x = HoldGranted{}
-	mi := &file_outrider_proto_msgTypes[116]
+	mi := &file_outrider_proto_msgTypes[117]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9345,7 +9406,7 @@ func (x *HoldGranted) String() string {
 func (*HoldGranted) ProtoMessage() {}
 
 func (x *HoldGranted) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[116]
+	mi := &file_outrider_proto_msgTypes[117]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9358,7 +9419,7 @@ func (x *HoldGranted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldGranted.ProtoReflect.Descriptor instead.
 func (*HoldGranted) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{116}
+	return file_outrider_proto_rawDescGZIP(), []int{117}
 }
 
 func (x *HoldGranted) GetHold() uint64 {
@@ -9377,7 +9438,7 @@ type AwaitFrontier struct {
 
 func (x *AwaitFrontier) Reset() {
 	*x = AwaitFrontier{}
-	mi := &file_outrider_proto_msgTypes[117]
+	mi := &file_outrider_proto_msgTypes[118]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9389,7 +9450,7 @@ func (x *AwaitFrontier) String() string {
 func (*AwaitFrontier) ProtoMessage() {}
 
 func (x *AwaitFrontier) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[117]
+	mi := &file_outrider_proto_msgTypes[118]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9402,7 +9463,7 @@ func (x *AwaitFrontier) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AwaitFrontier.ProtoReflect.Descriptor instead.
 func (*AwaitFrontier) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{117}
+	return file_outrider_proto_rawDescGZIP(), []int{118}
 }
 
 func (x *AwaitFrontier) GetHold() uint64 {
@@ -9421,7 +9482,7 @@ type ReleaseHold struct {
 
 func (x *ReleaseHold) Reset() {
 	*x = ReleaseHold{}
-	mi := &file_outrider_proto_msgTypes[118]
+	mi := &file_outrider_proto_msgTypes[119]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9433,7 +9494,7 @@ func (x *ReleaseHold) String() string {
 func (*ReleaseHold) ProtoMessage() {}
 
 func (x *ReleaseHold) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[118]
+	mi := &file_outrider_proto_msgTypes[119]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9446,7 +9507,7 @@ func (x *ReleaseHold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseHold.ProtoReflect.Descriptor instead.
 func (*ReleaseHold) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{118}
+	return file_outrider_proto_rawDescGZIP(), []int{119}
 }
 
 func (x *ReleaseHold) GetHold() uint64 {
@@ -9468,7 +9529,7 @@ type BeginUpdate struct {
 
 func (x *BeginUpdate) Reset() {
 	*x = BeginUpdate{}
-	mi := &file_outrider_proto_msgTypes[119]
+	mi := &file_outrider_proto_msgTypes[120]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9480,7 +9541,7 @@ func (x *BeginUpdate) String() string {
 func (*BeginUpdate) ProtoMessage() {}
 
 func (x *BeginUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[119]
+	mi := &file_outrider_proto_msgTypes[120]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9493,7 +9554,7 @@ func (x *BeginUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginUpdate.ProtoReflect.Descriptor instead.
 func (*BeginUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{119}
+	return file_outrider_proto_rawDescGZIP(), []int{120}
 }
 
 func (x *BeginUpdate) GetVersion() int64 {
@@ -9538,7 +9599,7 @@ type EngineState struct {
 
 func (x *EngineState) Reset() {
 	*x = EngineState{}
-	mi := &file_outrider_proto_msgTypes[120]
+	mi := &file_outrider_proto_msgTypes[121]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9550,7 +9611,7 @@ func (x *EngineState) String() string {
 func (*EngineState) ProtoMessage() {}
 
 func (x *EngineState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[120]
+	mi := &file_outrider_proto_msgTypes[121]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9563,7 +9624,7 @@ func (x *EngineState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EngineState.ProtoReflect.Descriptor instead.
 func (*EngineState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{120}
+	return file_outrider_proto_rawDescGZIP(), []int{121}
 }
 
 func (x *EngineState) GetSession() uint64 {
@@ -9623,7 +9684,7 @@ type UpdateState struct {
 
 func (x *UpdateState) Reset() {
 	*x = UpdateState{}
-	mi := &file_outrider_proto_msgTypes[121]
+	mi := &file_outrider_proto_msgTypes[122]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9635,7 +9696,7 @@ func (x *UpdateState) String() string {
 func (*UpdateState) ProtoMessage() {}
 
 func (x *UpdateState) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[121]
+	mi := &file_outrider_proto_msgTypes[122]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9648,7 +9709,7 @@ func (x *UpdateState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateState.ProtoReflect.Descriptor instead.
 func (*UpdateState) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{121}
+	return file_outrider_proto_rawDescGZIP(), []int{122}
 }
 
 func (x *UpdateState) GetHold() uint64 {
@@ -9709,7 +9770,7 @@ type GetUpdate struct {
 
 func (x *GetUpdate) Reset() {
 	*x = GetUpdate{}
-	mi := &file_outrider_proto_msgTypes[122]
+	mi := &file_outrider_proto_msgTypes[123]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9721,7 +9782,7 @@ func (x *GetUpdate) String() string {
 func (*GetUpdate) ProtoMessage() {}
 
 func (x *GetUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[122]
+	mi := &file_outrider_proto_msgTypes[123]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9734,7 +9795,7 @@ func (x *GetUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetUpdate.ProtoReflect.Descriptor instead.
 func (*GetUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{122}
+	return file_outrider_proto_rawDescGZIP(), []int{123}
 }
 
 func (x *GetUpdate) GetHold() uint64 {
@@ -9754,7 +9815,7 @@ type RecordUpdate struct {
 
 func (x *RecordUpdate) Reset() {
 	*x = RecordUpdate{}
-	mi := &file_outrider_proto_msgTypes[123]
+	mi := &file_outrider_proto_msgTypes[124]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9766,7 +9827,7 @@ func (x *RecordUpdate) String() string {
 func (*RecordUpdate) ProtoMessage() {}
 
 func (x *RecordUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[123]
+	mi := &file_outrider_proto_msgTypes[124]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9779,7 +9840,7 @@ func (x *RecordUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordUpdate.ProtoReflect.Descriptor instead.
 func (*RecordUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{123}
+	return file_outrider_proto_rawDescGZIP(), []int{124}
 }
 
 func (x *RecordUpdate) GetHold() uint64 {
@@ -9799,7 +9860,7 @@ type UndoUpdate struct {
 
 func (x *UndoUpdate) Reset() {
 	*x = UndoUpdate{}
-	mi := &file_outrider_proto_msgTypes[124]
+	mi := &file_outrider_proto_msgTypes[125]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9811,7 +9872,7 @@ func (x *UndoUpdate) String() string {
 func (*UndoUpdate) ProtoMessage() {}
 
 func (x *UndoUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_outrider_proto_msgTypes[124]
+	mi := &file_outrider_proto_msgTypes[125]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9824,7 +9885,7 @@ func (x *UndoUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoUpdate.ProtoReflect.Descriptor instead.
 func (*UndoUpdate) Descriptor() ([]byte, []int) {
-	return file_outrider_proto_rawDescGZIP(), []int{124}
+	return file_outrider_proto_rawDescGZIP(), []int{125}
 }
 
 func (x *UndoUpdate) GetHold() uint64 {
@@ -10251,14 +10312,18 @@ const file_outrider_proto_rawDesc = "" +
 	"\n" +
 	"first_rows\x18z \x03(\x03B\x02\x10\x01R\tfirstRows\x12\x16\n" +
 	"\x04rows\x18{ \x03(\x03B\x02\x10\x01R\x04rows\x12\x16\n" +
-	"\x06prints\x18| \x03(\fR\x06prints\"\xed\x01\n" +
+	"\x06prints\x18| \x03(\fR\x06prints\"\x9d\x02\n" +
 	"\aOutcome\x12.\n" +
 	"\areceipt\x18\x01 \x01(\v2\x14.outrider.v1.ReceiptR\areceipt\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x16\n" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\x12.\n" +
 	"\alocator\x18\a \x01(\v2\x14.outrider.v1.LocatorR\alocator\x12.\n" +
 	"\asummary\x18\b \x01(\v2\x14.outrider.v1.SummaryR\asummary\x12\x14\n" +
-	"\x05print\x18x \x01(\fR\x05printJ\x04\b\x04\x10\x05J\x04\b\x05\x10\x06J\x04\b\x06\x10\a\"\x99\x03\n" +
+	"\x05print\x18x \x01(\fR\x05print\x12.\n" +
+	"\acolumns\x18\xec\x02 \x03(\v2\x13.outrider.v1.ColumnR\acolumnsJ\x04\b\x04\x10\x05J\x04\b\x05\x10\x06J\x04\b\x06\x10\a\"0\n" +
+	"\x06Column\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
+	"\x04type\x18\x02 \x01(\tR\x04type\"\x99\x03\n" +
 	"\aSummary\x12\x1c\n" +
 	"\aparents\x18\x01 \x03(\x03B\x02\x10\x01R\aparents\x12\x18\n" +
 	"\x05slots\x18\x02 \x03(\x05B\x02\x10\x01R\x05slots\x12\x1c\n" +
@@ -10608,7 +10673,7 @@ func file_outrider_proto_rawDescGZIP() []byte {
 	return file_outrider_proto_rawDescData
 }
 
-var file_outrider_proto_msgTypes = make([]protoimpl.MessageInfo, 129)
+var file_outrider_proto_msgTypes = make([]protoimpl.MessageInfo, 130)
 var file_outrider_proto_goTypes = []any{
 	(*Frame)(nil),           // 0: outrider.v1.Frame
 	(*Error)(nil),           // 1: outrider.v1.Error
@@ -10672,73 +10737,74 @@ var file_outrider_proto_goTypes = []any{
 	(*Report)(nil),          // 59: outrider.v1.Report
 	(*Successes)(nil),       // 60: outrider.v1.Successes
 	(*Outcome)(nil),         // 61: outrider.v1.Outcome
-	(*Summary)(nil),         // 62: outrider.v1.Summary
-	(*Reported)(nil),        // 63: outrider.v1.Reported
-	(*Confirm)(nil),         // 64: outrider.v1.Confirm
-	(*Confirmed)(nil),       // 65: outrider.v1.Confirmed
-	(*Drain)(nil),           // 66: outrider.v1.Drain
-	(*Release)(nil),         // 67: outrider.v1.Release
-	(*Keeper)(nil),          // 68: outrider.v1.Keeper
-	(*Keep)(nil),            // 69: outrider.v1.Keep
-	(*Kept)(nil),            // 70: outrider.v1.Kept
-	(*Unkept)(nil),          // 71: outrider.v1.Unkept
-	(*Push)(nil),            // 72: outrider.v1.Push
-	(*Pushed)(nil),          // 73: outrider.v1.Pushed
-	(*Offer)(nil),           // 74: outrider.v1.Offer
-	(*Offered)(nil),         // 75: outrider.v1.Offered
-	(*EndStream)(nil),       // 76: outrider.v1.EndStream
-	(*LetGo)(nil),           // 77: outrider.v1.LetGo
-	(*Take)(nil),            // 78: outrider.v1.Take
-	(*Alone)(nil),           // 79: outrider.v1.Alone
-	(*CancelTake)(nil),      // 80: outrider.v1.CancelTake
-	(*LeasedGroup)(nil),     // 81: outrider.v1.LeasedGroup
-	(*Lease)(nil),           // 82: outrider.v1.Lease
-	(*Shard)(nil),           // 83: outrider.v1.Shard
-	(*Publish)(nil),         // 84: outrider.v1.Publish
-	(*Publication)(nil),     // 85: outrider.v1.Publication
-	(*Admit)(nil),           // 86: outrider.v1.Admit
-	(*Admitted)(nil),        // 87: outrider.v1.Admitted
-	(*Next)(nil),            // 88: outrider.v1.Next
-	(*Commit)(nil),          // 89: outrider.v1.Commit
-	(*Rollback)(nil),        // 90: outrider.v1.Rollback
-	(*LeaseStatus)(nil),     // 91: outrider.v1.LeaseStatus
-	(*Settled)(nil),         // 92: outrider.v1.Settled
-	(*DiscardGroups)(nil),   // 93: outrider.v1.DiscardGroups
-	(*Entry)(nil),           // 94: outrider.v1.Entry
-	(*SetBase)(nil),         // 95: outrider.v1.SetBase
-	(*Append)(nil),          // 96: outrider.v1.Append
-	(*Mapped)(nil),          // 97: outrider.v1.Mapped
-	(*Committed)(nil),       // 98: outrider.v1.Committed
-	(*GetState)(nil),        // 99: outrider.v1.GetState
-	(*StateBytes)(nil),      // 100: outrider.v1.StateBytes
-	(*Saved)(nil),           // 101: outrider.v1.Saved
-	(*Rewind)(nil),          // 102: outrider.v1.Rewind
-	(*Rewound)(nil),         // 103: outrider.v1.Rewound
-	(*GetStats)(nil),        // 104: outrider.v1.GetStats
-	(*Count)(nil),           // 105: outrider.v1.Count
-	(*Books)(nil),           // 106: outrider.v1.Books
-	(*Stats)(nil),           // 107: outrider.v1.Stats
-	(*StepStats)(nil),       // 108: outrider.v1.StepStats
-	(*Eviction)(nil),        // 109: outrider.v1.Eviction
-	(*MemberStats)(nil),     // 110: outrider.v1.MemberStats
-	(*GetMetrics)(nil),      // 111: outrider.v1.GetMetrics
-	(*Metrics)(nil),         // 112: outrider.v1.Metrics
-	(*Close)(nil),           // 113: outrider.v1.Close
-	(*Closed)(nil),          // 114: outrider.v1.Closed
-	(*Hold)(nil),            // 115: outrider.v1.Hold
-	(*HoldGranted)(nil),     // 116: outrider.v1.HoldGranted
-	(*AwaitFrontier)(nil),   // 117: outrider.v1.AwaitFrontier
-	(*ReleaseHold)(nil),     // 118: outrider.v1.ReleaseHold
-	(*BeginUpdate)(nil),     // 119: outrider.v1.BeginUpdate
-	(*EngineState)(nil),     // 120: outrider.v1.EngineState
-	(*UpdateState)(nil),     // 121: outrider.v1.UpdateState
-	(*GetUpdate)(nil),       // 122: outrider.v1.GetUpdate
-	(*RecordUpdate)(nil),    // 123: outrider.v1.RecordUpdate
-	(*UndoUpdate)(nil),      // 124: outrider.v1.UndoUpdate
-	nil,                     // 125: outrider.v1.Publish.RolesEntry
-	nil,                     // 126: outrider.v1.Publication.RolesEntry
-	nil,                     // 127: outrider.v1.Books.DiscardedEntry
-	nil,                     // 128: outrider.v1.Books.LiveGroupsEntry
+	(*Column)(nil),          // 62: outrider.v1.Column
+	(*Summary)(nil),         // 63: outrider.v1.Summary
+	(*Reported)(nil),        // 64: outrider.v1.Reported
+	(*Confirm)(nil),         // 65: outrider.v1.Confirm
+	(*Confirmed)(nil),       // 66: outrider.v1.Confirmed
+	(*Drain)(nil),           // 67: outrider.v1.Drain
+	(*Release)(nil),         // 68: outrider.v1.Release
+	(*Keeper)(nil),          // 69: outrider.v1.Keeper
+	(*Keep)(nil),            // 70: outrider.v1.Keep
+	(*Kept)(nil),            // 71: outrider.v1.Kept
+	(*Unkept)(nil),          // 72: outrider.v1.Unkept
+	(*Push)(nil),            // 73: outrider.v1.Push
+	(*Pushed)(nil),          // 74: outrider.v1.Pushed
+	(*Offer)(nil),           // 75: outrider.v1.Offer
+	(*Offered)(nil),         // 76: outrider.v1.Offered
+	(*EndStream)(nil),       // 77: outrider.v1.EndStream
+	(*LetGo)(nil),           // 78: outrider.v1.LetGo
+	(*Take)(nil),            // 79: outrider.v1.Take
+	(*Alone)(nil),           // 80: outrider.v1.Alone
+	(*CancelTake)(nil),      // 81: outrider.v1.CancelTake
+	(*LeasedGroup)(nil),     // 82: outrider.v1.LeasedGroup
+	(*Lease)(nil),           // 83: outrider.v1.Lease
+	(*Shard)(nil),           // 84: outrider.v1.Shard
+	(*Publish)(nil),         // 85: outrider.v1.Publish
+	(*Publication)(nil),     // 86: outrider.v1.Publication
+	(*Admit)(nil),           // 87: outrider.v1.Admit
+	(*Admitted)(nil),        // 88: outrider.v1.Admitted
+	(*Next)(nil),            // 89: outrider.v1.Next
+	(*Commit)(nil),          // 90: outrider.v1.Commit
+	(*Rollback)(nil),        // 91: outrider.v1.Rollback
+	(*LeaseStatus)(nil),     // 92: outrider.v1.LeaseStatus
+	(*Settled)(nil),         // 93: outrider.v1.Settled
+	(*DiscardGroups)(nil),   // 94: outrider.v1.DiscardGroups
+	(*Entry)(nil),           // 95: outrider.v1.Entry
+	(*SetBase)(nil),         // 96: outrider.v1.SetBase
+	(*Append)(nil),          // 97: outrider.v1.Append
+	(*Mapped)(nil),          // 98: outrider.v1.Mapped
+	(*Committed)(nil),       // 99: outrider.v1.Committed
+	(*GetState)(nil),        // 100: outrider.v1.GetState
+	(*StateBytes)(nil),      // 101: outrider.v1.StateBytes
+	(*Saved)(nil),           // 102: outrider.v1.Saved
+	(*Rewind)(nil),          // 103: outrider.v1.Rewind
+	(*Rewound)(nil),         // 104: outrider.v1.Rewound
+	(*GetStats)(nil),        // 105: outrider.v1.GetStats
+	(*Count)(nil),           // 106: outrider.v1.Count
+	(*Books)(nil),           // 107: outrider.v1.Books
+	(*Stats)(nil),           // 108: outrider.v1.Stats
+	(*StepStats)(nil),       // 109: outrider.v1.StepStats
+	(*Eviction)(nil),        // 110: outrider.v1.Eviction
+	(*MemberStats)(nil),     // 111: outrider.v1.MemberStats
+	(*GetMetrics)(nil),      // 112: outrider.v1.GetMetrics
+	(*Metrics)(nil),         // 113: outrider.v1.Metrics
+	(*Close)(nil),           // 114: outrider.v1.Close
+	(*Closed)(nil),          // 115: outrider.v1.Closed
+	(*Hold)(nil),            // 116: outrider.v1.Hold
+	(*HoldGranted)(nil),     // 117: outrider.v1.HoldGranted
+	(*AwaitFrontier)(nil),   // 118: outrider.v1.AwaitFrontier
+	(*ReleaseHold)(nil),     // 119: outrider.v1.ReleaseHold
+	(*BeginUpdate)(nil),     // 120: outrider.v1.BeginUpdate
+	(*EngineState)(nil),     // 121: outrider.v1.EngineState
+	(*UpdateState)(nil),     // 122: outrider.v1.UpdateState
+	(*GetUpdate)(nil),       // 123: outrider.v1.GetUpdate
+	(*RecordUpdate)(nil),    // 124: outrider.v1.RecordUpdate
+	(*UndoUpdate)(nil),      // 125: outrider.v1.UndoUpdate
+	nil,                     // 126: outrider.v1.Publish.RolesEntry
+	nil,                     // 127: outrider.v1.Publication.RolesEntry
+	nil,                     // 128: outrider.v1.Books.DiscardedEntry
+	nil,                     // 129: outrider.v1.Books.LiveGroupsEntry
 }
 var file_outrider_proto_depIdxs = []int32{
 	1,   // 0: outrider.v1.Frame.error:type_name -> outrider.v1.Error
@@ -10765,11 +10831,11 @@ var file_outrider_proto_depIdxs = []int32{
 	51,  // 21: outrider.v1.Frame.cancel:type_name -> outrider.v1.Cancel
 	57,  // 22: outrider.v1.Frame.sample_done:type_name -> outrider.v1.SampleDone
 	59,  // 23: outrider.v1.Frame.report:type_name -> outrider.v1.Report
-	63,  // 24: outrider.v1.Frame.reported:type_name -> outrider.v1.Reported
-	64,  // 25: outrider.v1.Frame.confirm:type_name -> outrider.v1.Confirm
-	65,  // 26: outrider.v1.Frame.confirmed:type_name -> outrider.v1.Confirmed
-	66,  // 27: outrider.v1.Frame.drain:type_name -> outrider.v1.Drain
-	67,  // 28: outrider.v1.Frame.release:type_name -> outrider.v1.Release
+	64,  // 24: outrider.v1.Frame.reported:type_name -> outrider.v1.Reported
+	65,  // 25: outrider.v1.Frame.confirm:type_name -> outrider.v1.Confirm
+	66,  // 26: outrider.v1.Frame.confirmed:type_name -> outrider.v1.Confirmed
+	67,  // 27: outrider.v1.Frame.drain:type_name -> outrider.v1.Drain
+	68,  // 28: outrider.v1.Frame.release:type_name -> outrider.v1.Release
 	49,  // 29: outrider.v1.Frame.carried:type_name -> outrider.v1.Carried
 	50,  // 30: outrider.v1.Frame.credit:type_name -> outrider.v1.Credit
 	55,  // 31: outrider.v1.Frame.cancel_groups:type_name -> outrider.v1.CancelGroups
@@ -10777,61 +10843,61 @@ var file_outrider_proto_depIdxs = []int32{
 	54,  // 33: outrider.v1.Frame.set_slots:type_name -> outrider.v1.SetSlots
 	52,  // 34: outrider.v1.Frame.quiet:type_name -> outrider.v1.Quiet
 	53,  // 35: outrider.v1.Frame.quieted:type_name -> outrider.v1.Quieted
-	68,  // 36: outrider.v1.Frame.keeper:type_name -> outrider.v1.Keeper
-	69,  // 37: outrider.v1.Frame.keep:type_name -> outrider.v1.Keep
-	70,  // 38: outrider.v1.Frame.kept:type_name -> outrider.v1.Kept
-	71,  // 39: outrider.v1.Frame.unkept:type_name -> outrider.v1.Unkept
+	69,  // 36: outrider.v1.Frame.keeper:type_name -> outrider.v1.Keeper
+	70,  // 37: outrider.v1.Frame.keep:type_name -> outrider.v1.Keep
+	71,  // 38: outrider.v1.Frame.kept:type_name -> outrider.v1.Kept
+	72,  // 39: outrider.v1.Frame.unkept:type_name -> outrider.v1.Unkept
 	48,  // 40: outrider.v1.Frame.stage_grant:type_name -> outrider.v1.StageGrant
-	78,  // 41: outrider.v1.Frame.take:type_name -> outrider.v1.Take
-	80,  // 42: outrider.v1.Frame.cancel_take:type_name -> outrider.v1.CancelTake
-	82,  // 43: outrider.v1.Frame.lease:type_name -> outrider.v1.Lease
-	84,  // 44: outrider.v1.Frame.publish:type_name -> outrider.v1.Publish
-	85,  // 45: outrider.v1.Frame.publication:type_name -> outrider.v1.Publication
-	86,  // 46: outrider.v1.Frame.admit:type_name -> outrider.v1.Admit
-	87,  // 47: outrider.v1.Frame.admitted:type_name -> outrider.v1.Admitted
-	89,  // 48: outrider.v1.Frame.commit:type_name -> outrider.v1.Commit
-	90,  // 49: outrider.v1.Frame.rollback:type_name -> outrider.v1.Rollback
-	91,  // 50: outrider.v1.Frame.lease_status:type_name -> outrider.v1.LeaseStatus
-	92,  // 51: outrider.v1.Frame.settled:type_name -> outrider.v1.Settled
-	93,  // 52: outrider.v1.Frame.discard_groups:type_name -> outrider.v1.DiscardGroups
-	88,  // 53: outrider.v1.Frame.next:type_name -> outrider.v1.Next
+	79,  // 41: outrider.v1.Frame.take:type_name -> outrider.v1.Take
+	81,  // 42: outrider.v1.Frame.cancel_take:type_name -> outrider.v1.CancelTake
+	83,  // 43: outrider.v1.Frame.lease:type_name -> outrider.v1.Lease
+	85,  // 44: outrider.v1.Frame.publish:type_name -> outrider.v1.Publish
+	86,  // 45: outrider.v1.Frame.publication:type_name -> outrider.v1.Publication
+	87,  // 46: outrider.v1.Frame.admit:type_name -> outrider.v1.Admit
+	88,  // 47: outrider.v1.Frame.admitted:type_name -> outrider.v1.Admitted
+	90,  // 48: outrider.v1.Frame.commit:type_name -> outrider.v1.Commit
+	91,  // 49: outrider.v1.Frame.rollback:type_name -> outrider.v1.Rollback
+	92,  // 50: outrider.v1.Frame.lease_status:type_name -> outrider.v1.LeaseStatus
+	93,  // 51: outrider.v1.Frame.settled:type_name -> outrider.v1.Settled
+	94,  // 52: outrider.v1.Frame.discard_groups:type_name -> outrider.v1.DiscardGroups
+	89,  // 53: outrider.v1.Frame.next:type_name -> outrider.v1.Next
 	46,  // 54: outrider.v1.Frame.add_columns:type_name -> outrider.v1.AddColumns
 	47,  // 55: outrider.v1.Frame.get_column:type_name -> outrider.v1.GetColumn
-	72,  // 56: outrider.v1.Frame.push:type_name -> outrider.v1.Push
-	73,  // 57: outrider.v1.Frame.pushed:type_name -> outrider.v1.Pushed
-	76,  // 58: outrider.v1.Frame.end_stream:type_name -> outrider.v1.EndStream
-	77,  // 59: outrider.v1.Frame.let_go:type_name -> outrider.v1.LetGo
-	74,  // 60: outrider.v1.Frame.offer:type_name -> outrider.v1.Offer
-	75,  // 61: outrider.v1.Frame.offered:type_name -> outrider.v1.Offered
+	73,  // 56: outrider.v1.Frame.push:type_name -> outrider.v1.Push
+	74,  // 57: outrider.v1.Frame.pushed:type_name -> outrider.v1.Pushed
+	77,  // 58: outrider.v1.Frame.end_stream:type_name -> outrider.v1.EndStream
+	78,  // 59: outrider.v1.Frame.let_go:type_name -> outrider.v1.LetGo
+	75,  // 60: outrider.v1.Frame.offer:type_name -> outrider.v1.Offer
+	76,  // 61: outrider.v1.Frame.offered:type_name -> outrider.v1.Offered
 	19,  // 62: outrider.v1.Frame.pull:type_name -> outrider.v1.Pull
 	20,  // 63: outrider.v1.Frame.pulled:type_name -> outrider.v1.Pulled
 	22,  // 64: outrider.v1.Frame.give_back:type_name -> outrider.v1.GiveBack
 	23,  // 65: outrider.v1.Frame.gave_back:type_name -> outrider.v1.GaveBack
-	95,  // 66: outrider.v1.Frame.set_base:type_name -> outrider.v1.SetBase
-	96,  // 67: outrider.v1.Frame.append:type_name -> outrider.v1.Append
-	98,  // 68: outrider.v1.Frame.committed:type_name -> outrider.v1.Committed
+	96,  // 66: outrider.v1.Frame.set_base:type_name -> outrider.v1.SetBase
+	97,  // 67: outrider.v1.Frame.append:type_name -> outrider.v1.Append
+	99,  // 68: outrider.v1.Frame.committed:type_name -> outrider.v1.Committed
 	36,  // 69: outrider.v1.Frame.restored:type_name -> outrider.v1.Restored
-	97,  // 70: outrider.v1.Frame.mapped:type_name -> outrider.v1.Mapped
-	99,  // 71: outrider.v1.Frame.get_state:type_name -> outrider.v1.GetState
-	100, // 72: outrider.v1.Frame.state_bytes:type_name -> outrider.v1.StateBytes
-	101, // 73: outrider.v1.Frame.saved:type_name -> outrider.v1.Saved
-	102, // 74: outrider.v1.Frame.rewind:type_name -> outrider.v1.Rewind
-	103, // 75: outrider.v1.Frame.rewound:type_name -> outrider.v1.Rewound
-	104, // 76: outrider.v1.Frame.get_stats:type_name -> outrider.v1.GetStats
-	107, // 77: outrider.v1.Frame.stats:type_name -> outrider.v1.Stats
-	113, // 78: outrider.v1.Frame.close:type_name -> outrider.v1.Close
-	114, // 79: outrider.v1.Frame.closed:type_name -> outrider.v1.Closed
-	111, // 80: outrider.v1.Frame.get_metrics:type_name -> outrider.v1.GetMetrics
-	112, // 81: outrider.v1.Frame.metrics:type_name -> outrider.v1.Metrics
-	115, // 82: outrider.v1.Frame.hold:type_name -> outrider.v1.Hold
-	116, // 83: outrider.v1.Frame.hold_granted:type_name -> outrider.v1.HoldGranted
-	117, // 84: outrider.v1.Frame.await_frontier:type_name -> outrider.v1.AwaitFrontier
-	118, // 85: outrider.v1.Frame.release_hold:type_name -> outrider.v1.ReleaseHold
-	119, // 86: outrider.v1.Frame.begin_update:type_name -> outrider.v1.BeginUpdate
-	121, // 87: outrider.v1.Frame.update_state:type_name -> outrider.v1.UpdateState
-	122, // 88: outrider.v1.Frame.get_update:type_name -> outrider.v1.GetUpdate
-	123, // 89: outrider.v1.Frame.record_update:type_name -> outrider.v1.RecordUpdate
-	124, // 90: outrider.v1.Frame.undo_update:type_name -> outrider.v1.UndoUpdate
+	98,  // 70: outrider.v1.Frame.mapped:type_name -> outrider.v1.Mapped
+	100, // 71: outrider.v1.Frame.get_state:type_name -> outrider.v1.GetState
+	101, // 72: outrider.v1.Frame.state_bytes:type_name -> outrider.v1.StateBytes
+	102, // 73: outrider.v1.Frame.saved:type_name -> outrider.v1.Saved
+	103, // 74: outrider.v1.Frame.rewind:type_name -> outrider.v1.Rewind
+	104, // 75: outrider.v1.Frame.rewound:type_name -> outrider.v1.Rewound
+	105, // 76: outrider.v1.Frame.get_stats:type_name -> outrider.v1.GetStats
+	108, // 77: outrider.v1.Frame.stats:type_name -> outrider.v1.Stats
+	114, // 78: outrider.v1.Frame.close:type_name -> outrider.v1.Close
+	115, // 79: outrider.v1.Frame.closed:type_name -> outrider.v1.Closed
+	112, // 80: outrider.v1.Frame.get_metrics:type_name -> outrider.v1.GetMetrics
+	113, // 81: outrider.v1.Frame.metrics:type_name -> outrider.v1.Metrics
+	116, // 82: outrider.v1.Frame.hold:type_name -> outrider.v1.Hold
+	117, // 83: outrider.v1.Frame.hold_granted:type_name -> outrider.v1.HoldGranted
+	118, // 84: outrider.v1.Frame.await_frontier:type_name -> outrider.v1.AwaitFrontier
+	119, // 85: outrider.v1.Frame.release_hold:type_name -> outrider.v1.ReleaseHold
+	120, // 86: outrider.v1.Frame.begin_update:type_name -> outrider.v1.BeginUpdate
+	122, // 87: outrider.v1.Frame.update_state:type_name -> outrider.v1.UpdateState
+	123, // 88: outrider.v1.Frame.get_update:type_name -> outrider.v1.GetUpdate
+	124, // 89: outrider.v1.Frame.record_update:type_name -> outrider.v1.RecordUpdate
+	125, // 90: outrider.v1.Frame.undo_update:type_name -> outrider.v1.UndoUpdate
 	7,   // 91: outrider.v1.Timeline.origin:type_name -> outrider.v1.Term
 	8,   // 92: outrider.v1.Receipt.timeline:type_name -> outrider.v1.Timeline
 	10,  // 93: outrider.v1.Locator.segment:type_name -> outrider.v1.SegmentId
@@ -10851,7 +10917,7 @@ var file_outrider_proto_depIdxs = []int32{
 	29,  // 107: outrider.v1.Join.inventory:type_name -> outrider.v1.Inventory
 	8,   // 108: outrider.v1.WorkerRole.confirmed_timeline:type_name -> outrider.v1.Timeline
 	8,   // 109: outrider.v1.EngineRole.confirmed_timeline:type_name -> outrider.v1.Timeline
-	94,  // 110: outrider.v1.TrainerRole.log:type_name -> outrider.v1.Entry
+	95,  // 110: outrider.v1.TrainerRole.log:type_name -> outrider.v1.Entry
 	30,  // 111: outrider.v1.Inventory.held:type_name -> outrider.v1.Held
 	9,   // 112: outrider.v1.Held.receipt:type_name -> outrider.v1.Receipt
 	61,  // 113: outrider.v1.Held.outcome:type_name -> outrider.v1.Outcome
@@ -10866,7 +10932,7 @@ var file_outrider_proto_depIdxs = []int32{
 	10,  // 122: outrider.v1.Fetch.segments:type_name -> outrider.v1.SegmentId
 	10,  // 123: outrider.v1.Fetched.segments:type_name -> outrider.v1.SegmentId
 	43,  // 124: outrider.v1.Status.runs:type_name -> outrider.v1.RunStatus
-	107, // 125: outrider.v1.RunStatus.stats:type_name -> outrider.v1.Stats
+	108, // 125: outrider.v1.RunStatus.stats:type_name -> outrider.v1.Stats
 	8,   // 126: outrider.v1.Receipts.timeline:type_name -> outrider.v1.Timeline
 	44,  // 127: outrider.v1.Grant.receipts:type_name -> outrider.v1.Receipts
 	9,   // 128: outrider.v1.StageGrant.receipt:type_name -> outrider.v1.Receipt
@@ -10883,58 +10949,59 @@ var file_outrider_proto_depIdxs = []int32{
 	44,  // 139: outrider.v1.Successes.receipts:type_name -> outrider.v1.Receipts
 	9,   // 140: outrider.v1.Outcome.receipt:type_name -> outrider.v1.Receipt
 	11,  // 141: outrider.v1.Outcome.locator:type_name -> outrider.v1.Locator
-	62,  // 142: outrider.v1.Outcome.summary:type_name -> outrider.v1.Summary
-	1,   // 143: outrider.v1.Reported.errors:type_name -> outrider.v1.Error
-	8,   // 144: outrider.v1.Confirmed.timeline:type_name -> outrider.v1.Timeline
-	12,  // 145: outrider.v1.Keeper.endpoint:type_name -> outrider.v1.Endpoint
-	10,  // 146: outrider.v1.Keep.segments:type_name -> outrider.v1.SegmentId
-	30,  // 147: outrider.v1.Keep.held:type_name -> outrider.v1.Held
-	30,  // 148: outrider.v1.Kept.held:type_name -> outrider.v1.Held
-	9,   // 149: outrider.v1.Unkept.receipts:type_name -> outrider.v1.Receipt
-	45,  // 150: outrider.v1.Offered.grant:type_name -> outrider.v1.Grant
-	79,  // 151: outrider.v1.Take.alone:type_name -> outrider.v1.Alone
-	11,  // 152: outrider.v1.LeasedGroup.locator:type_name -> outrider.v1.Locator
-	62,  // 153: outrider.v1.LeasedGroup.summary:type_name -> outrider.v1.Summary
-	81,  // 154: outrider.v1.Lease.groups:type_name -> outrider.v1.LeasedGroup
-	12,  // 155: outrider.v1.Lease.endpoints:type_name -> outrider.v1.Endpoint
-	11,  // 156: outrider.v1.Shard.locators:type_name -> outrider.v1.Locator
-	83,  // 157: outrider.v1.Publish.shards:type_name -> outrider.v1.Shard
-	125, // 158: outrider.v1.Publish.roles:type_name -> outrider.v1.Publish.RolesEntry
-	8,   // 159: outrider.v1.Publication.timeline:type_name -> outrider.v1.Timeline
-	7,   // 160: outrider.v1.Publication.term:type_name -> outrider.v1.Term
-	83,  // 161: outrider.v1.Publication.shards:type_name -> outrider.v1.Shard
-	126, // 162: outrider.v1.Publication.roles:type_name -> outrider.v1.Publication.RolesEntry
-	12,  // 163: outrider.v1.Publication.endpoints:type_name -> outrider.v1.Endpoint
-	85,  // 164: outrider.v1.Admit.publication:type_name -> outrider.v1.Publication
-	10,  // 165: outrider.v1.Admitted.segments:type_name -> outrider.v1.SegmentId
-	11,  // 166: outrider.v1.Admitted.locators:type_name -> outrider.v1.Locator
-	86,  // 167: outrider.v1.Commit.admit:type_name -> outrider.v1.Admit
-	94,  // 168: outrider.v1.SetBase.log:type_name -> outrider.v1.Entry
-	94,  // 169: outrider.v1.Append.entry:type_name -> outrider.v1.Entry
-	105, // 170: outrider.v1.Books.reserved:type_name -> outrider.v1.Count
-	105, // 171: outrider.v1.Books.acknowledged:type_name -> outrider.v1.Count
-	127, // 172: outrider.v1.Books.discarded:type_name -> outrider.v1.Books.DiscardedEntry
-	105, // 173: outrider.v1.Books.failed:type_name -> outrider.v1.Count
-	105, // 174: outrider.v1.Books.live:type_name -> outrider.v1.Count
-	128, // 175: outrider.v1.Books.live_groups:type_name -> outrider.v1.Books.LiveGroupsEntry
-	106, // 176: outrider.v1.Stats.books:type_name -> outrider.v1.Books
-	8,   // 177: outrider.v1.Stats.timeline:type_name -> outrider.v1.Timeline
-	7,   // 178: outrider.v1.Stats.term:type_name -> outrider.v1.Term
-	110, // 179: outrider.v1.Stats.members:type_name -> outrider.v1.MemberStats
-	108, // 180: outrider.v1.Stats.step:type_name -> outrider.v1.StepStats
-	109, // 181: outrider.v1.StepStats.evictions:type_name -> outrider.v1.Eviction
-	9,   // 182: outrider.v1.Eviction.receipt:type_name -> outrider.v1.Receipt
-	9,   // 183: outrider.v1.Eviction.kept:type_name -> outrider.v1.Receipt
-	107, // 184: outrider.v1.Closed.stats:type_name -> outrider.v1.Stats
-	120, // 185: outrider.v1.UpdateState.engines:type_name -> outrider.v1.EngineState
-	105, // 186: outrider.v1.Books.DiscardedEntry.value:type_name -> outrider.v1.Count
-	0,   // 187: outrider.v1.Owner.Session:input_type -> outrider.v1.Frame
-	0,   // 188: outrider.v1.Owner.Session:output_type -> outrider.v1.Frame
-	188, // [188:189] is the sub-list for method output_type
-	187, // [187:188] is the sub-list for method input_type
-	187, // [187:187] is the sub-list for extension type_name
-	187, // [187:187] is the sub-list for extension extendee
-	0,   // [0:187] is the sub-list for field type_name
+	63,  // 142: outrider.v1.Outcome.summary:type_name -> outrider.v1.Summary
+	62,  // 143: outrider.v1.Outcome.columns:type_name -> outrider.v1.Column
+	1,   // 144: outrider.v1.Reported.errors:type_name -> outrider.v1.Error
+	8,   // 145: outrider.v1.Confirmed.timeline:type_name -> outrider.v1.Timeline
+	12,  // 146: outrider.v1.Keeper.endpoint:type_name -> outrider.v1.Endpoint
+	10,  // 147: outrider.v1.Keep.segments:type_name -> outrider.v1.SegmentId
+	30,  // 148: outrider.v1.Keep.held:type_name -> outrider.v1.Held
+	30,  // 149: outrider.v1.Kept.held:type_name -> outrider.v1.Held
+	9,   // 150: outrider.v1.Unkept.receipts:type_name -> outrider.v1.Receipt
+	45,  // 151: outrider.v1.Offered.grant:type_name -> outrider.v1.Grant
+	80,  // 152: outrider.v1.Take.alone:type_name -> outrider.v1.Alone
+	11,  // 153: outrider.v1.LeasedGroup.locator:type_name -> outrider.v1.Locator
+	63,  // 154: outrider.v1.LeasedGroup.summary:type_name -> outrider.v1.Summary
+	82,  // 155: outrider.v1.Lease.groups:type_name -> outrider.v1.LeasedGroup
+	12,  // 156: outrider.v1.Lease.endpoints:type_name -> outrider.v1.Endpoint
+	11,  // 157: outrider.v1.Shard.locators:type_name -> outrider.v1.Locator
+	84,  // 158: outrider.v1.Publish.shards:type_name -> outrider.v1.Shard
+	126, // 159: outrider.v1.Publish.roles:type_name -> outrider.v1.Publish.RolesEntry
+	8,   // 160: outrider.v1.Publication.timeline:type_name -> outrider.v1.Timeline
+	7,   // 161: outrider.v1.Publication.term:type_name -> outrider.v1.Term
+	84,  // 162: outrider.v1.Publication.shards:type_name -> outrider.v1.Shard
+	127, // 163: outrider.v1.Publication.roles:type_name -> outrider.v1.Publication.RolesEntry
+	12,  // 164: outrider.v1.Publication.endpoints:type_name -> outrider.v1.Endpoint
+	86,  // 165: outrider.v1.Admit.publication:type_name -> outrider.v1.Publication
+	10,  // 166: outrider.v1.Admitted.segments:type_name -> outrider.v1.SegmentId
+	11,  // 167: outrider.v1.Admitted.locators:type_name -> outrider.v1.Locator
+	87,  // 168: outrider.v1.Commit.admit:type_name -> outrider.v1.Admit
+	95,  // 169: outrider.v1.SetBase.log:type_name -> outrider.v1.Entry
+	95,  // 170: outrider.v1.Append.entry:type_name -> outrider.v1.Entry
+	106, // 171: outrider.v1.Books.reserved:type_name -> outrider.v1.Count
+	106, // 172: outrider.v1.Books.acknowledged:type_name -> outrider.v1.Count
+	128, // 173: outrider.v1.Books.discarded:type_name -> outrider.v1.Books.DiscardedEntry
+	106, // 174: outrider.v1.Books.failed:type_name -> outrider.v1.Count
+	106, // 175: outrider.v1.Books.live:type_name -> outrider.v1.Count
+	129, // 176: outrider.v1.Books.live_groups:type_name -> outrider.v1.Books.LiveGroupsEntry
+	107, // 177: outrider.v1.Stats.books:type_name -> outrider.v1.Books
+	8,   // 178: outrider.v1.Stats.timeline:type_name -> outrider.v1.Timeline
+	7,   // 179: outrider.v1.Stats.term:type_name -> outrider.v1.Term
+	111, // 180: outrider.v1.Stats.members:type_name -> outrider.v1.MemberStats
+	109, // 181: outrider.v1.Stats.step:type_name -> outrider.v1.StepStats
+	110, // 182: outrider.v1.StepStats.evictions:type_name -> outrider.v1.Eviction
+	9,   // 183: outrider.v1.Eviction.receipt:type_name -> outrider.v1.Receipt
+	9,   // 184: outrider.v1.Eviction.kept:type_name -> outrider.v1.Receipt
+	108, // 185: outrider.v1.Closed.stats:type_name -> outrider.v1.Stats
+	121, // 186: outrider.v1.UpdateState.engines:type_name -> outrider.v1.EngineState
+	106, // 187: outrider.v1.Books.DiscardedEntry.value:type_name -> outrider.v1.Count
+	0,   // 188: outrider.v1.Owner.Session:input_type -> outrider.v1.Frame
+	0,   // 189: outrider.v1.Owner.Session:output_type -> outrider.v1.Frame
+	189, // [189:190] is the sub-list for method output_type
+	188, // [188:189] is the sub-list for method input_type
+	188, // [188:188] is the sub-list for extension type_name
+	188, // [188:188] is the sub-list for extension extendee
+	0,   // [0:188] is the sub-list for field type_name
 }
 
 func init() { file_outrider_proto_init() }
@@ -11041,7 +11108,7 @@ func file_outrider_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_outrider_proto_rawDesc), len(file_outrider_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   129,
+			NumMessages:   130,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -884,20 +884,30 @@ class Successes(_message.Message):
     def __init__(self, receipts: _Optional[_Union[Receipts, _Mapping]] = ..., segments: _Optional[_Iterable[int]] = ..., first_rows: _Optional[_Iterable[int]] = ..., rows: _Optional[_Iterable[int]] = ..., prints: _Optional[_Iterable[bytes]] = ...) -> None: ...
 
 class Outcome(_message.Message):
-    __slots__ = ["receipt", "kind", "reason", "locator", "summary", "print"]
+    __slots__ = ["receipt", "kind", "reason", "locator", "summary", "print", "columns"]
     RECEIPT_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
     LOCATOR_FIELD_NUMBER: _ClassVar[int]
     SUMMARY_FIELD_NUMBER: _ClassVar[int]
     PRINT_FIELD_NUMBER: _ClassVar[int]
+    COLUMNS_FIELD_NUMBER: _ClassVar[int]
     receipt: Receipt
     kind: str
     reason: str
     locator: Locator
     summary: Summary
     print: bytes
-    def __init__(self, receipt: _Optional[_Union[Receipt, _Mapping]] = ..., kind: _Optional[str] = ..., reason: _Optional[str] = ..., locator: _Optional[_Union[Locator, _Mapping]] = ..., summary: _Optional[_Union[Summary, _Mapping]] = ..., print: _Optional[bytes] = ...) -> None: ...
+    columns: _containers.RepeatedCompositeFieldContainer[Column]
+    def __init__(self, receipt: _Optional[_Union[Receipt, _Mapping]] = ..., kind: _Optional[str] = ..., reason: _Optional[str] = ..., locator: _Optional[_Union[Locator, _Mapping]] = ..., summary: _Optional[_Union[Summary, _Mapping]] = ..., print: _Optional[bytes] = ..., columns: _Optional[_Iterable[_Union[Column, _Mapping]]] = ...) -> None: ...
+
+class Column(_message.Message):
+    __slots__ = ["name", "type"]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    TYPE_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    type: str
+    def __init__(self, name: _Optional[str] = ..., type: _Optional[str] = ...) -> None: ...
 
 class Summary(_message.Message):
     __slots__ = ["parents", "slots", "lengths", "rewards", "aborted", "failed", "tokens", "response_tokens", "has_versions", "min_version", "max_version", "sum_versions", "bytes"]

@@ -38,7 +38,8 @@ class Sample:
         text: Response text.
         label: Anything that names the expected answer.
         metadata: JSON text, or a mapping that becomes it.
-        columns: More columns: numbers, text, or 1-d arrays of numbers. `group` and `slot` may be given; they are filled if not.
+        columns: More columns: numbers, text, or 1-d arrays of numbers; of one type in every group of a run, so say 1.0 where others
+            say 0.5. `group` and `slot` may be given; they are filled if not.
     """
 
     __slots__ = ("columns",)

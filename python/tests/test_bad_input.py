@@ -186,6 +186,27 @@ def test_S11_05_a_bad_group_is_refused_and_its_neighbours_in_the_segment_are_tak
         assert [[g.group for g in trainer.next(step).groups()] for step in (0, 1)] == [[0, 1], [2, 3]]
 
 
+def test_S11_16_a_column_has_one_type_in_the_groups_of_a_run_and_a_group_may_be_without_it(own):
+    run = own(count=3, batch_groups=2, epochs=1, policy=outrider.Policy(max_failed=1.0))
+    with outrider.Worker(run, slots=2) as worker, outrider.Trainer(run) as trainer:
+        groups = worker.groups()
+        next(groups).complete(samples(score=1))
+        second = next(groups)
+        with pytest.raises(
+            outrider.DataError, match='group 1: column "score" is double, in group 0 it is int64; write it'
+        ):
+            second.complete(samples(score=0.5))
+        by_group = {}
+        for _ in range(2):
+            work = next(groups)
+            by_group[work.group] = work.attempt
+            work.complete(samples(score=2) if work.group == 1 else samples())
+        assert by_group == {1: 2, 2: 1}
+        first, last = trainer.next(0), trainer.next(1)
+        scores = {g.group: g.column("score").to_pylist() for g in (*first.groups(), *last.groups()) if g.group != 2}
+        assert scores == {0: [1, 1], 1: [2, 2]}
+
+
 async def test_S2_13_a_failed_sample_is_a_failed_attempt_and_an_empty_answer_says_that_it_is_one(own):
     run = own(count=3, batch_groups=1, epochs=1, policy=outrider.Policy(max_attempts=2, max_failed=1.0))
     seen = []

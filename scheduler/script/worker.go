@@ -87,7 +87,7 @@ func (r *Runner) cmdReport(a *args) {
 func (r *Runner) outcome(a *args, x scheduler.Assignment) leases.Outcome {
 	o := leases.Outcome{Reason: a.text("reason", ""), Tokens: a.number("tokens", int64(10*r.cfg.GroupSize)), Bytes: a.number("bytes", 100)}
 	o.Kind = map[string]leases.Kind{"success": leases.Success, "retry": leases.Retry, "failure": leases.Failure, "discard": leases.Discard}[a.command]
-	for _, key := range []string{"slots", "parents", "versions", "sum", "aborted", "failed", "digest", "handle", "made", "columns"} {
+	for _, key := range []string{"slots", "parents", "versions", "sum", "aborted", "failed", "types", "digest", "handle", "made", "columns"} {
 		a.used[key] = true
 	}
 	if o.Kind != leases.Success {
@@ -104,6 +104,10 @@ func (r *Runner) outcome(a *args, x scheduler.Assignment) leases.Outcome {
 	o.Aborted = int(a.number("aborted", 0))
 	for _, s := range a.numbers("failed") {
 		o.Failed = append(o.Failed, int32(s))
+	}
+	for _, column := range strings.FieldsFunc(a.text("types", ""), func(c rune) bool { return c == ',' }) {
+		name, kind, _ := strings.Cut(column, ":")
+		o.Columns = append(o.Columns, leases.Column{Name: name, Type: kind})
 	}
 	o.Parents = append(o.Parents, a.numbers("parents")...)
 	if a.has("slots") {

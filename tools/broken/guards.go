@@ -15,6 +15,7 @@ var guards = []guard{
 	{"data: a success needs data and digest", "leases/finish.go", "case o.Kind == Success && (o.Handle == 0 || o.Digest == [32]byte{}):", "case false:"},
 	{"data: samples are the group's own", "leases/finish.go", "if err := l.parents(r, o); err != nil {", "if err := l.parents(r, o); false && err != nil {"},
 	{"end: a run that has failed can be closed", "scheduler/close.go", "		s.die(c.err, &report)\n", "		s.die(c.err, nil)\n"},
+	{"data: a column has one type", "leases/columns.go", "case known.kind != column.Type:", "case false:"},
 	{"data: failed samples are not trained", "leases/finish.go", "if n := len(o.Failed); n > 0 {", "if n := len(o.Failed); n < 0 {"},
 	{"data: an empty response says what it is", "arrowio/summarize.go", "if r.response != nil && response == 0 {", "if false {"},
 	{"data: aborted samples are not trained", "leases/finish.go", "case o.Aborted > 0, o.HasVersions", "case o.HasVersions"},
