@@ -17,5 +17,5 @@ func TestS11_16_NamesOfColumnsAreBounded(t *testing.T) {
 	}
 	require.NoError(t, known.check(9999, []Column{{"c7", "int64"}}))
 	require.ErrorIs(t, known.check(9999, []Column{{"more", "int64"}}), ErrData)
-	require.ErrorContains(t, known.check(9999, []Column{{"c7", "double"}}), `group 9999: column "c7" is double, in group 7 it is int64`)
+	require.ErrorContains(t, known.check(9999, []Column{{"c7", "float64"}}), `group 9999: column "c7" is float64, in group 7 it is int64`)
 }

@@ -193,7 +193,7 @@ def test_S11_16_a_column_has_one_type_in_the_groups_of_a_run_and_a_group_may_be_
         next(groups).complete(samples(score=1))
         second = next(groups)
         with pytest.raises(
-            outrider.DataError, match='group 1: column "score" is double, in group 0 it is int64; write it'
+            outrider.DataError, match='group 1: column "score" is float64, in group 0 it is int64; write it'
         ):
             second.complete(samples(score=0.5))
         by_group = {}
