@@ -20,14 +20,16 @@ const (
 type Order uint8
 
 const (
-	// FIFO gives the oldest completed first.
+	// FIFO gives the oldest completed first. Like every order it trains nothing beyond MaxStaleness, and with Pace nothing gets there.
+	// Without MaxStaleness it has no bound: a group that runs for long may finish any number of versions later.
 	FIFO Order = iota
-	// LIFO gives the newest completed first.
+	// LIFO gives the newest completed first. Without MaxStaleness it has no bound: the oldest may stay for ever.
 	LIFO
 	// Windowed gives the first dispatched first. A group that was dispatched later may pass one that is not finished, as long as
-	// fewer than Policy.Window were dispatched from the one to the other.
+	// fewer than Policy.Window were dispatched from the one to the other. Without MaxStaleness it is trained at most ceil((Window−1)/P)
+	// versions later than in order of dispatch, P being the groups of a version; choose.go says why.
 	Windowed
-	// Freshest gives the highest oldest version first, ties in order of completion.
+	// Freshest gives the highest oldest version first, ties in order of completion. Without MaxStaleness it has no bound, as LIFO.
 	Freshest
 )
 

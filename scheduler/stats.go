@@ -22,7 +22,7 @@ type Stats struct {
 	Returning, RollbackFailed int64
 	// Cursor counts the groups that were ever reserved, Replay those of them that are back in the source.
 	Cursor, Replay int64
-	// Used and Limits of the bounds; a derived limit shows its present value. Bytes is of the fullest host.
+	// Used and Limits of the bounds; a derived limit shows its present value, one that is off 0. Bytes is of the fullest host.
 	ExecutingSamples, Retained, Buffered, Bytes int64
 	Limits                                      Limits
 	Books                                       leases.Books
@@ -107,6 +107,9 @@ func (s *Scheduler) Stats() Stats {
 			fullest, out.Bytes, out.Limits.Bytes = share, h.written, limit
 		}
 		out.WaitingCredits += len(h.credits)
+	}
+	if s.cfg.Unowned {
+		out.Limits = Limits{Completed: s.limits.Completed} // the size of its buffer
 	}
 	if s.ledger == nil {
 		return out

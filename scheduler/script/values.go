@@ -163,8 +163,8 @@ func histogram(counts []int64) string {
 
 func (r *Runner) cmdStats(*args) {
 	v := r.owner.Stats()
-	r.say("executing %d groups, %d of %d samples", v.Executing, v.ExecutingSamples, v.Limits.Executing)
-	r.say("terminal %d, completed %d, leased %d; buffered %d of %d, retained %d of %d", v.Terminal, v.Completed, v.Leased, v.Buffered, v.Limits.Completed, v.Retained, v.Limits.Retained)
+	r.say("executing %d groups, %s samples", v.Executing, of(v.ExecutingSamples, v.Limits.Executing))
+	r.say("terminal %d, completed %d, leased %d; buffered %s, retained %s", v.Terminal, v.Completed, v.Leased, of(v.Buffered, v.Limits.Completed), of(v.Retained, v.Limits.Retained))
 	r.say("cursor %d, to replay %d, next rollout %d, version %d, timeline %s", v.Cursor, v.Replay, v.NextRollout, v.Announced, r.timeline(v.Timeline))
 	r.say("requeued %d, stale outcomes %d, evicted %d, stale settled %d, overdrawn %d, adopted %d, rewinds %d", v.Requeued, v.StaleOutcomes, v.Evicted, v.StaleSettled, v.Overdrawn, v.Adopted, v.Rewinds)
 	if v.Limits.Bytes > 0 {
@@ -188,4 +188,12 @@ func (r *Runner) cmdStats(*args) {
 	if v.Unowned {
 		r.say("ownership none")
 	}
+}
+
+// of is a number beside its bound, if that is on.
+func of(used, limit int64) string {
+	if limit == 0 {
+		return fmt.Sprint(used)
+	}
+	return fmt.Sprintf("%d of %d", used, limit)
 }
