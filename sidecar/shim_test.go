@@ -312,6 +312,10 @@ func (r *role) take(rollout int64) *wire.Lease {
 // publish gives the whole lease to one trainer rank.
 func (r *role) publish(lease *wire.Lease) *wire.Publication {
 	r.t.Helper()
+	return r.must(r.publishFrame(lease)).GetPublication()
+}
+
+func (r *role) publishFrame(lease *wire.Lease) *wire.Frame {
 	shard := &wire.Shard{}
 	for _, group := range lease.GetGroups() {
 		shard.Locators = append(shard.Locators, group.GetLocator())
@@ -319,7 +323,7 @@ func (r *role) publish(lease *wire.Lease) *wire.Publication {
 		shard.Attempts = append(shard.Attempts, group.GetAttempt())
 	}
 	publish := &wire.Publish{Admission: lease.GetAdmission(), Shards: []*wire.Shard{shard}, Roles: map[string]uint32{"trainer": 1}, Generation: 1}
-	return r.must(&wire.Frame{Member: r.member, Body: &wire.Frame_Publish{Publish: publish}}).GetPublication()
+	return &wire.Frame{Member: r.member, Body: &wire.Frame_Publish{Publish: publish}}
 }
 
 func (r *role) admitFrame(publication *wire.Publication) *wire.Frame {
