@@ -38,8 +38,9 @@ class Sample:
         text: Response text.
         label: Anything that names the expected answer.
         metadata: JSON text, or a mapping that becomes it.
-        columns: More columns: numbers, text, or 1-d arrays of numbers; of one type in every group of a run, so say 1.0 where others
-            say 0.5. `group` and `slot` may be given; they are filled if not.
+        **columns: More columns, by name: numbers, text, or 1-d arrays of numbers; of one type in every group of a run, so say 1.0 where others
+            say 0.5. An empty list is of the type that the group's other samples have, float64 if all are empty; an empty array
+            has its own. `group` and `slot` may be given; they are filled if not.
     """
 
     __slots__ = ("columns",)
@@ -250,6 +251,8 @@ def _other(value: Any) -> Any:
     """A user's own column: text, a number, or a 1-d array of numbers."""
     if isinstance(value, str):
         return value
+    if isinstance(value, (list, tuple)) and not value:
+        return _EMPTY
     array = _array(value, "a number, text, or a 1-d array of numbers")
     if array.dtype.kind == "b":
         raise DataError("expected numbers or text, found bool; masks are uint8")
@@ -285,21 +288,28 @@ def kind_of_row(row: Row) -> Kind:
     """Columns and dtypes of a row, in the row's order: rows of one kind fit one record batch."""
     return tuple(
         [
-            (name, "text" if isinstance(value, str) else _DIMENSIONS[value.ndim] + value.dtype.char)
+            (name, "text" if isinstance(value, str) else _DIMENSIONS[value.ndim] + value.dtype.name)
             for name, value in row.items()
         ]
     )
 
 
 _DIMENSIONS = ("", "list of ", "runs of ")
+_EMPTY = np.empty(0)
+"""An empty list, which has no type of its own."""
 
 
 def same_kind(rows: Sequence[Row], group: int) -> Kind:
-    """The kind of a group's rows.
+    """The kind of a group's rows. An empty list becomes one of the type that other rows have.
 
     Raises:
         DataError: Two of its samples have different columns; names slots and column.
     """
+    for name in {name for row in rows for name, value in row.items() if value is _EMPTY}:
+        typed = next((row[name] for row in rows if np.ndim(row.get(name, 0)) and row[name] is not _EMPTY), _EMPTY)
+        for row in rows:
+            if row.get(name) is _EMPTY:
+                row[name] = np.empty(0, typed.dtype)
     kind = kind_of_row(rows[0])
     for row in rows[1:]:
         other = kind_of_row(row)

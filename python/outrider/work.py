@@ -94,8 +94,9 @@ class Work(Execution):
             receipt is stale) or the run is over; nothing is left to do.
 
         Raises:
-            DataError: Rows that break the schema rules, carry another group's identity, or are more than the byte budget of the whole
-                host: nothing was written.
+            DataError: Rows that break the schema rules or carry another group's identity: nothing was written; complete it with other
+                rows, or `fail` it. Rows above the byte budget of the whole host, or with a column that has another type in a group
+                before: that was a failed attempt, and this work has ended.
             Closed: The sidecar has died.
         """
         return blocking(self._complete(data, self.worker.reporter.submit_here))

@@ -123,10 +123,23 @@ def test_something_else_than_a_sample():
         to_row({"tokens": []}, 3, 0)
 
 
+def test_an_empty_list_has_the_type_of_its_groups_other_samples():
+    def kinds(*values):
+        rows = [to_row(outrider.Sample([1], 1, calls=value), 3, slot) for slot, value in enumerate(values)]
+        return dict(same_kind(rows, 3))["calls"], to_batch(rows).column("calls").to_pylist()
+
+    assert kinds([], [1, 2], ()) == ("list of int64", [[], [1, 2], []])
+    assert kinds([np.float32(1)], []) == ("list of float32", [[1], []])
+    assert kinds([], []) == ("list of float64", [[], []])
+    for values in ([np.empty(0, np.int32), [1]], [[], "text"], [[], 1]):
+        with pytest.raises(outrider.DataError, match="column 'calls' is list of"):
+            kinds(*values)
+
+
 def test_samples_of_a_group_have_the_same_columns():
     rows = [to_row(outrider.Sample([1], 1, reward=0.0), 3, 0), to_row(outrider.Sample([1], 1), 3, 1)]
     with pytest.raises(outrider.DataError) as caught:
         same_kind(rows, 3)
     assert str(caught.value) == (
-        "outrider: group 3: column 'reward' is d in slot 0 and missing in slot 1; give every sample of a group the same columns"
+        "outrider: group 3: column 'reward' is float64 in slot 0 and missing in slot 1; give every sample of a group the same columns"
     )
