@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"slices"
 
 	"outrider/leases"
 )
@@ -169,6 +170,9 @@ func (s *Scheduler) bring(m *member, h Held) *leases.Group {
 			s.log(Info, "not kept", "group", h.Receipt.Group, "keeper", m.session, "why", err)
 			return nil
 		}
+		s.bereft = slices.DeleteFunc(s.bereft, func(b bereft) bool {
+			return b.receipt.Worker == h.Receipt.Worker && b.receipt.Execution == h.Receipt.Execution
+		})
 	}
 	if e.group == nil {
 		return nil // its worker says when it is over
