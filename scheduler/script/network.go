@@ -127,7 +127,7 @@ func (r *Runner) sayWords(p *process) {
 
 // rename gives an execution the receipt by which it goes from here on.
 func (r *Runner) rename(p *process, to leases.Receipt) {
-	if h := p.holding(to.Execution); h != nil {
+	if h := p.holding(to.Execution); h != nil && h.Receipt.Worker == to.Worker { // lives of the owner number from 1
 		h.Receipt = to
 	}
 	for i := range p.kept {
