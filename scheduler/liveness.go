@@ -78,7 +78,14 @@ func (s *Scheduler) watchWorkers() {
 	if !v.absent {
 		v.absent, v.absentSince = true, s.now
 	}
-	if limit == Never || s.now < v.absentSince+limit || len(s.takes) == 0 {
+	if limit == Never || s.now < v.absentSince+limit {
+		return
+	}
+	if u := s.update; u != nil && s.lacksEngine(u) {
+		s.endHold(u.hold, fmt.Errorf("%w: version %d can be sent to nobody: no engine is attached since %s, longer than join_timeout=%s; start engines, then send it again",
+			leases.ErrNoWorkers, u.version, s.now-v.absentSince, limit))
+	}
+	if len(s.takes) == 0 {
 		return
 	}
 	who := "no worker is attached"
@@ -137,7 +144,7 @@ func (s *Scheduler) nextWatch(at func(time.Duration)) {
 			at(m.since + t.StartDeadline)
 		}
 	}
-	if v.absent && len(s.takes) > 0 && t.JoinTimeout != Never {
+	if v.absent && (len(s.takes) > 0 || s.update != nil && s.lacksEngine(s.update)) && t.JoinTimeout != Never {
 		at(v.absentSince + t.JoinTimeout)
 	}
 	if v.watching && t.StallWarning != Never {

@@ -19,6 +19,7 @@ type update struct {
 	// announced is set when version is the announced one: a rebroadcast, or what an Undo went back to.
 	announced bool
 	mode      Mode
+	waits     bool     // for an engine to send to, as a rebroadcast
 	tickets   []Ticket // wait for the start, then for the record
 	start     *UpdateStart
 	// failed is set once it could not be recorded, until an engine confirms: nobody is known to hold its weights.
@@ -46,12 +47,13 @@ func (s *Scheduler) BeginUpdate(t Ticket, session leases.Session, version int64,
 	s.begins(t, session, &update{version: version, mode: mode, digest: slices.Clone(digest)})
 }
 
-// Rebroadcast is BeginUpdate for the announced version, to unconfirmed engines only. Answer: UpdateStart.
+// Rebroadcast is BeginUpdate for the announced version, to unconfirmed engines only; it waits until there is an engine. Answer: UpdateStart.
+// Errors: as BeginUpdate; ErrNoWorkers (none came for JoinTimeout).
 func (s *Scheduler) Rebroadcast(t Ticket, session leases.Session) {
 	if s.later(t, func() { s.Rebroadcast(t, session) }) {
 		return
 	}
-	s.begins(t, session, &update{announced: true, mode: InFlight})
+	s.begins(t, session, &update{announced: true, mode: InFlight, waits: true})
 }
 
 func (s *Scheduler) begins(t Ticket, session leases.Session, begun *update) {
@@ -87,6 +89,9 @@ func (s *Scheduler) begins(t Ticket, session leases.Session, begun *update) {
 	}
 	begun.hold, begun.contains, begun.tickets = h, s.ledger.LastRollout(), []Ticket{t}
 	s.update = begun
+	if s.lacksEngine(begun) {
+		s.log(Warn, "a rebroadcast waits for the first engine", "version", version)
+	}
 	if o := s.before(h); o != nil {
 		s.log(Info, "an update waits for the end of a hold", "version", version, "hold", o.id, "reason", o.reason)
 	}
@@ -97,7 +102,7 @@ func (s *Scheduler) begins(t Ticket, session leases.Session, begun *update) {
 // before any weights are sent.
 func (s *Scheduler) startUpdate() {
 	u := s.update
-	if u.start != nil || !s.mayBegin(u.hold, u.mode == Drain) {
+	if u.start != nil || !s.mayBegin(u.hold, u.mode == Drain) || s.lacksEngine(u) {
 		return
 	}
 	_, contains, _, _ := s.ledger.Announced()
@@ -112,6 +117,13 @@ func (s *Scheduler) startUpdate() {
 	s.sent = max(s.sent, u.version)
 	s.answerAll(u.tickets, start, nil)
 	u.tickets = nil
+}
+
+// lacksEngine reports whether an update has nobody to send to yet: at the start of a job its engines may come after its driver. Runs whose
+// workers need no weights have no engines.
+func (s *Scheduler) lacksEngine(u *update) bool {
+	return u.waits && u.start == nil && !s.ended && !slices.ContainsFunc(s.order, (*member).engine) &&
+		!slices.ContainsFunc(s.workers, func(m *member) bool { return m.uses == nil })
 }
 
 // startAgain answers who asks again for an update: its answer was lost, or not every engine has confirmed. The weights go to the engines

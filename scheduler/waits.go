@@ -9,7 +9,7 @@ import (
 )
 
 // waitsFor says what keeps the first waiting take, or whoever waits for the base, from going on: nothing that runs will
-// end it. Empty when nobody waits, or when work for it is under way. An update that failed, or that the run has, is said at any time.
+// end it. Empty when nobody waits, or when work for it is under way. An update that failed or lacks an engine, or that the run has failed, is said at any time.
 func (s *Scheduler) waitsFor() string {
 	if s.closed != nil {
 		return strings.TrimPrefix(s.dead.Error(), "leases: ") + "; close the run"
@@ -22,6 +22,8 @@ func (s *Scheduler) waitsFor() string {
 	}
 	if u := s.update; u != nil && u.failed {
 		return u.lack()
+	} else if u != nil && s.lacksEngine(u) {
+		return fmt.Sprintf("a rebroadcast of version %d waits for an engine: none is attached", u.version)
 	}
 	if len(s.takes) == 0 || s.closing != nil || s.dead != nil {
 		return ""

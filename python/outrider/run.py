@@ -179,13 +179,14 @@ class Run:
 
         Args:
             send: As in `update_weights`; gets the announced version and the engines that have not confirmed it. Not called
-                when there are none.
+                when all have. While no engine is attached, the call waits for the first: a driver may be ready before its engines are.
 
         Returns:
             Who confirmed, who did not.
 
         Raises:
             UpdateFailed: Engines were there, and not one holds the announced version afterwards.
+            NoWorkers: No engine came for `Policy.join_timeout`.
         """
         return blocking(rebroadcast(self._client(), send))
 

@@ -84,6 +84,31 @@ def test_S8_04_an_engine_that_joins_late_gets_work_after_a_rebroadcast(own):
             assert len(sent) == 1
 
 
+def test_S8_04_a_rebroadcast_waits_for_the_first_engine(own):
+    run = own()
+    with engine(run) as first, outrider.Trainer(run) as trainer:
+        trainer.next(0)
+        run.update_weights(1, lambda version, members: first.confirm(version))
+        state = run.state(0)
+    again = own("again", state=state, policy=outrider.Policy(join_timeout=120))
+    with outrider.Trainer(again, state_at=0, state=state), concurrent.futures.ThreadPoolExecutor(1) as driver:
+        came = threading.Event()
+        sent = []
+
+        def send(version, members):
+            assert came.wait()
+            sent.append((version, [member.name for member in members]))
+            late.confirm(version)
+
+        report = driver.submit(again.rebroadcast, send)
+        while not again.stats().waits_for.startswith("a rebroadcast of version 1 waits for an engine"):
+            assert not report.done()
+        with outrider.Worker(again, name="late") as late:
+            came.set()
+            assert [member.name for member in report.result().confirmed] == ["late"]
+        assert sent == [(1, ["late"])]
+
+
 def test_S7_01_a_hold_keeps_work_out_while_its_block_runs(own):
     run = own()
     with engine(run):
