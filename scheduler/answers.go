@@ -95,6 +95,8 @@ type UpdateReport struct {
 	Confirmed   []leases.Session
 	Unconfirmed []leases.Session
 	Revoked     []uint64
+	// Ended: everything of a finite source has settled. The version needs no engine.
+	Ended bool
 }
 
 // RewindReport answers Rewind.

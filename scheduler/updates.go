@@ -212,7 +212,7 @@ func (s *Scheduler) digest(u *update) (digest []byte, contradicted []*member) {
 }
 
 func (s *Scheduler) report(u *update) UpdateReport {
-	out := UpdateReport{Version: u.version}
+	out := UpdateReport{Version: u.version, Ended: s.ended}
 	if u.start == nil {
 		return out
 	}
@@ -283,7 +283,7 @@ func (s *Scheduler) record(t Ticket, id HoldID) error {
 		}
 	}
 	report := s.report(u)
-	if len(report.Confirmed) == 0 && len(u.start.Engines) > 0 && !s.anyCurrent(u) {
+	if len(report.Confirmed) == 0 && len(u.start.Engines) > 0 && !s.anyCurrent(u) && !s.ended {
 		u.failed = true
 		s.log(Warn, "update failed", "version", u.version, "engines", len(u.start.Engines), "hold", id)
 		return u.failure()

@@ -39,7 +39,7 @@ func (o *owner) updating(start scheduler.UpdateStart) (*wire.Frame, error) {
 }
 
 func (o *owner) updateReport(report scheduler.UpdateReport, hold uint64) *wire.Frame {
-	out := &wire.UpdateState{Hold: hold, Version: report.Version, LastVersion: o.scheduler.Stats().Announced, Revoked: report.Revoked}
+	out := &wire.UpdateState{Hold: hold, Version: report.Version, LastVersion: o.scheduler.Stats().Announced, Revoked: report.Revoked, Ended: report.Ended}
 	for _, engine := range report.Confirmed {
 		out.Engines = append(out.Engines, o.engine(engine, true))
 	}

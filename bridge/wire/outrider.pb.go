@@ -9670,14 +9670,16 @@ func (x *EngineState) GetConfirmed() bool {
 }
 
 type UpdateState struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Hold          uint64                 `protobuf:"varint,1,opt,name=hold,proto3" json:"hold,omitempty"`
-	Version       int64                  `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"`
-	LastVersion   int64                  `protobuf:"varint,3,opt,name=last_version,json=lastVersion,proto3" json:"last_version,omitempty"` // announced before the update
-	Engines       []*EngineState         `protobuf:"bytes,4,rep,name=engines,proto3" json:"engines,omitempty"`                             // those that are to load the version
-	Revoked       []uint64               `protobuf:"varint,5,rep,packed,name=revoked,proto3" json:"revoked,omitempty"`                     // admissions of leases that the version made too stale
-	Digest        string                 `protobuf:"bytes,6,opt,name=digest,proto3" json:"digest,omitempty"`                               // recorded for the version, if it was announced before
-	Rollout       int64                  `protobuf:"varint,7,opt,name=rollout,proto3" json:"rollout,omitempty"`                            // last rollout that the weights contain
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Hold        uint64                 `protobuf:"varint,1,opt,name=hold,proto3" json:"hold,omitempty"`
+	Version     int64                  `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"`
+	LastVersion int64                  `protobuf:"varint,3,opt,name=last_version,json=lastVersion,proto3" json:"last_version,omitempty"` // announced before the update
+	Engines     []*EngineState         `protobuf:"bytes,4,rep,name=engines,proto3" json:"engines,omitempty"`                             // those that are to load the version
+	Revoked     []uint64               `protobuf:"varint,5,rep,packed,name=revoked,proto3" json:"revoked,omitempty"`                     // admissions of leases that the version made too stale
+	Digest      string                 `protobuf:"bytes,6,opt,name=digest,proto3" json:"digest,omitempty"`                               // recorded for the version, if it was announced before
+	Rollout     int64                  `protobuf:"varint,7,opt,name=rollout,proto3" json:"rollout,omitempty"`                            // last rollout that the weights contain
+	// Of an answer to GetUpdate: everything has settled. Engines have left, and the version needs none.
+	Ended         bool `protobuf:"varint,370,opt,name=ended,proto3" json:"ended,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -9759,6 +9761,13 @@ func (x *UpdateState) GetRollout() int64 {
 		return x.Rollout
 	}
 	return 0
+}
+
+func (x *UpdateState) GetEnded() bool {
+	if x != nil {
+		return x.Ended
+	}
+	return false
 }
 
 type GetUpdate struct {
@@ -10642,7 +10651,7 @@ const file_outrider_proto_rawDesc = "" +
 	"\x06handle\x18\x03 \x01(\fR\x06handle\x12+\n" +
 	"\x11confirmed_version\x18\x04 \x01(\x03R\x10confirmedVersion\x12\x16\n" +
 	"\x06digest\x18\x05 \x01(\tR\x06digest\x12\x1c\n" +
-	"\tconfirmed\x18\x06 \x01(\bR\tconfirmed\"\xe2\x01\n" +
+	"\tconfirmed\x18\x06 \x01(\bR\tconfirmed\"\xf9\x01\n" +
 	"\vUpdateState\x12\x12\n" +
 	"\x04hold\x18\x01 \x01(\x04R\x04hold\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\x03R\aversion\x12!\n" +
@@ -10650,7 +10659,8 @@ const file_outrider_proto_rawDesc = "" +
 	"\aengines\x18\x04 \x03(\v2\x18.outrider.v1.EngineStateR\aengines\x12\x1c\n" +
 	"\arevoked\x18\x05 \x03(\x04B\x02\x10\x01R\arevoked\x12\x16\n" +
 	"\x06digest\x18\x06 \x01(\tR\x06digest\x12\x18\n" +
-	"\arollout\x18\a \x01(\x03R\arollout\"\x1f\n" +
+	"\arollout\x18\a \x01(\x03R\arollout\x12\x15\n" +
+	"\x05ended\x18\xf2\x02 \x01(\bR\x05ended\"\x1f\n" +
 	"\tGetUpdate\x12\x12\n" +
 	"\x04hold\x18\x01 \x01(\x04R\x04hold\"(\n" +
 	"\fRecordUpdate\x12\x12\n" +

@@ -1616,7 +1616,7 @@ class EngineState(_message.Message):
     def __init__(self, session: _Optional[int] = ..., name: _Optional[str] = ..., handle: _Optional[bytes] = ..., confirmed_version: _Optional[int] = ..., digest: _Optional[str] = ..., confirmed: bool = ...) -> None: ...
 
 class UpdateState(_message.Message):
-    __slots__ = ["hold", "version", "last_version", "engines", "revoked", "digest", "rollout"]
+    __slots__ = ["hold", "version", "last_version", "engines", "revoked", "digest", "rollout", "ended"]
     HOLD_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     LAST_VERSION_FIELD_NUMBER: _ClassVar[int]
@@ -1624,6 +1624,7 @@ class UpdateState(_message.Message):
     REVOKED_FIELD_NUMBER: _ClassVar[int]
     DIGEST_FIELD_NUMBER: _ClassVar[int]
     ROLLOUT_FIELD_NUMBER: _ClassVar[int]
+    ENDED_FIELD_NUMBER: _ClassVar[int]
     hold: int
     version: int
     last_version: int
@@ -1631,7 +1632,8 @@ class UpdateState(_message.Message):
     revoked: _containers.RepeatedScalarFieldContainer[int]
     digest: str
     rollout: int
-    def __init__(self, hold: _Optional[int] = ..., version: _Optional[int] = ..., last_version: _Optional[int] = ..., engines: _Optional[_Iterable[_Union[EngineState, _Mapping]]] = ..., revoked: _Optional[_Iterable[int]] = ..., digest: _Optional[str] = ..., rollout: _Optional[int] = ...) -> None: ...
+    ended: bool
+    def __init__(self, hold: _Optional[int] = ..., version: _Optional[int] = ..., last_version: _Optional[int] = ..., engines: _Optional[_Iterable[_Union[EngineState, _Mapping]]] = ..., revoked: _Optional[_Iterable[int]] = ..., digest: _Optional[str] = ..., rollout: _Optional[int] = ..., ended: bool = ...) -> None: ...
 
 class GetUpdate(_message.Message):
     __slots__ = ["hold"]

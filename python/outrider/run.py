@@ -151,7 +151,8 @@ class Run:
             Who confirmed, who did not, which leases were revoked by the staleness bound, and what went wrong on the way.
 
         Raises:
-            UpdateFailed: No engine confirmed (the run stays held until `rebroadcast`, `rewind` or `close`; `Stats.waits_for` says so), or it was rolled back.
+            UpdateFailed: No engine confirmed (the run stays held until `rebroadcast`, `rewind` or `close`; `Stats.waits_for` says so), or it
+                was rolled back. After the last group of a finite source no engine is needed: they have left.
             Conflict: The caller is inside of a `hold` block of its own; an update waits for the end of every earlier hold.
             Refused: The version is not above the announced one.
             ConfigError: An argument of the wrong kind.

@@ -160,10 +160,11 @@ class _Update:
             yield from self._send()
             if not self._unconfirmed():
                 break
-        if self.restore is not None and (self._unconfirmed() or not self.state.engines):
+        needed = not self.state.ended  # by then engines have left, or are about to
+        if needed and self.restore is not None and (self._unconfirmed() or not self.state.engines):
             yield from self._roll_back()
         what = "no engine confirmed it; the run is held: bring engines up and call rebroadcast, rewind or close"
-        if not self.state.engines:
+        if needed and not self.state.engines:
             raise self._failed(what)
         yield from self._record(what)
         return self.report(tuple(self.state.revoked) or revoked)

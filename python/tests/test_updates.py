@@ -33,6 +33,24 @@ def test_S8_01_an_update_is_confirmed_recorded_and_reopens(own):
         run.close()
 
 
+def test_S8_01_the_version_after_the_last_group_needs_no_engine(own):
+    run = own(count=2, epochs=1)
+    with outrider.Worker(run, slots=4) as worker, outrider.Trainer(run) as trainer:
+        for work in worker.groups():
+            work.complete([outrider.Sample([1, 2], 1)] * 2)
+            if work.group == 1:
+                break
+        trainer.next(0)
+        while run.stats().workers:
+            pass  # it has been told that nothing is left
+        report = run.update_weights(1, pytest.fail, restore=pytest.fail)
+        assert (report.version, len(report.confirmed), report.errors) == (1, 0, ())
+        assert run.stats().announced_version == 1
+        assert run.state(0)
+        with pytest.raises(outrider.EndOfRun):
+            trainer.next(1)
+
+
 def test_S8_16_a_failed_update_takes_weights_and_ledger_back(own):
     run = own()
     with engine(run) as worker, outrider.Trainer(run) as trainer:

@@ -228,6 +228,7 @@ var guards = []guard{
 	{"share: until its rollout is committed", "sidecar/share.go", "if l.rollout <= rollout {", "if false {"},
 	{"publication: it is what was published", "sidecar/admit.go", "if err == nil && !bytes.Equal(digest, publication.GetDigest()) {", "if err == nil && bytes.Equal(digest, nil) {"},
 	{"keeper: what was void stays so", "scheduler/workers.go", "		s.ledger.LetGo(h.Receipt, h.Outcome) // a keeper may speak of it later\n", ""},
+	{"update: after the last group it needs no engine", "scheduler/updates.go", "!s.anyCurrent(u) && !s.ended {", "!s.anyCurrent(u) {"},
 	{"rebroadcast: it waits for an engine", "scheduler/updates.go", "|| s.lacksEngine(u) {", "{"},
 	{"keeper: what it brings is let go once", "scheduler/keep.go", "return b.receipt.Worker == h.Receipt.Worker && b.receipt.Execution == h.Receipt.Execution", "return false"},
 	{"keeper: data waits for all words of it", "sidecar/keepers.go", "case !data.claimed && data.words == 0:", "case !data.claimed:"},

@@ -76,8 +76,7 @@ class Job:
         if step + 1 < self.settings.steps:
             self.ahead = self.run.take(step + 1, PATIENCE)
         self.trained[step] = ray.get(trained)
-        if step + 1 < self.settings.steps or not self.settings.epochs:
-            self.update(step)  # after the last group of a finite source the engines have gone
+        self.update(step)
         if (step + 1) % self.settings.every == 0:
             ray.get(self.trainer.save.remote(self.run.state(step)))
             self.run.saved(step)
