@@ -101,7 +101,7 @@ var guards = []guard{
 	{"update: only a higher version", "scheduler/updates.go", "if !begun.announced && version <= announced {", "if false {"},
 	{"update: one at a time", "scheduler/updates.go", "case u != nil:\n\t\ts.answer(t, nil", "case false:\n\t\ts.answer(t, nil"},
 	{"update: not recorded before what ran has ended", "scheduler/updates.go", "case u.start == nil:", "case false:"},
-	{"update: recorded when an engine has it", "scheduler/updates.go", "if len(report.Confirmed) == 0 && len(u.start.Engines) > 0 && !s.anyCurrent(u) {", "if false && len(report.Confirmed) == 0 {"},
+	{"update: recorded when an engine has it", "scheduler/updates.go", "if len(report.Confirmed) == 0 && len(u.start.Engines) > 0 && !s.anyCurrent(u) && !s.ended {", "if false && len(report.Confirmed) == 0 {"},
 	{"update: an engine that comes back with the weights counts", "scheduler/updates.go", "if !u.announced && m.engine() && confirmed(m)", "if false && m.engine() && confirmed(m)"},
 	{"update: an engine that is lost is not waited for", "scheduler/updates.go", "\t\tcase m == nil:\n\t\tcase confirmed(m):", "\t\tcase m == nil:\n\t\t\tout.Unconfirmed = append(out.Unconfirmed, session)\n\t\tcase confirmed(m):"},
 	{"update: an engine with other weights has not confirmed", "scheduler/workers.go", "if otherWeights(digest, want) {", "if false {"},
