@@ -273,16 +273,18 @@ func (s *Scheduler) loseWork(m *member) {
 	// In group order, so that it does not matter how they came.
 	held := slices.Collect(m.holding.all())
 	slices.SortFunc(held, func(a, b *leases.Group) int { return int(a.ID() - b.ID()) })
+	var alone []*leases.Group
 	for _, g := range held {
 		m.holding.remove(g)
-	}
-	for _, g := range held {
 		if k := s.keeper(g); k != nil {
 			k.holding.push(g)
 			s.stats.Rescued++
 			s.log(Info, "outlives its worker", "group", g.ID(), "worker", m.session, "keeper", k.session)
-			continue
+		} else {
+			alone = append(alone, g)
 		}
+	}
+	for _, g := range alone { // last: one that is lost may take a lease with it, and what is kept of that
 		switch g.State() {
 		case leases.Terminal, leases.Completed:
 			s.takeOut(g)
