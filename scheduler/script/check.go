@@ -136,7 +136,10 @@ func (r *Runner) checkState(b []byte, rollout int64) {
 
 // all is how many groups leave the source of a run that ends: at least, and at most.
 func (r *Runner) all() (least, most int64) {
-	if r.cfg.Source.Stream {
+	switch {
+	case r.cfg.Source.Pulled:
+		return r.supplied, r.supplied
+	case r.cfg.Source.Stream:
 		return int64(len(r.pushes)), int64(len(r.pushes))
 	}
 	n := r.cfg.Source.Len * r.cfg.Source.Epochs

@@ -47,7 +47,8 @@ func (r *Runner) cmdSource(a *args) {
 			s.wrong[g] = kind
 		}
 	}
-	s.holds = (s.holds || a.flag("holds")) && !a.flag("answers")
+	holds, answers := a.flag("holds"), a.flag("answers")
+	s.holds = (s.holds || holds) && !answers
 	for !s.holds && len(s.waiting) > 0 {
 		answer := s.waiting[0]
 		s.waiting = s.waiting[1:]

@@ -53,6 +53,7 @@ func (w *world) round(idle int) {
 			w.do("reattach %s", n)
 		}
 	}
+	w.sourceAnswers()
 	if idle > 0 {
 		w.pushAll()
 	}

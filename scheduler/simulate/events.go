@@ -38,6 +38,7 @@ var (
 		{"ranks come back", 40, func(w *world) { w.job.attach() }},
 		{"prompts are pushed", 60, (*world).push},
 		{"all prompts are pushed", 4, (*world).pushAll},
+		{"the data source answers", 40, (*world).sourceAnswers},
 	}
 	faults = []event{
 		{"a message comes again", 30, (*world).again},
@@ -56,6 +57,7 @@ var (
 		{"a rank's sidecar is lost", 7, func(w *world) { w.job.loseSidecar() }},
 		{"ranks come back", 7, func(w *world) { w.job.attach() }},
 		{"a producer is lost", 5, (*world).loseProducer},
+		{"the data source goes wrong", 7, (*world).failSource},
 	}
 	events = slices.Concat(life, faults)
 )

@@ -15,8 +15,8 @@ type settings struct {
 	largest   int // bytes of a group, but for a few
 	// pace makes the run wait for weight updates.
 	pace   bool
-	source string // table or stream
-	rows   int    // of a table, or prompts
+	source string // table, stream or pulled
+	rows   int    // of a table, or prompts, or groups of a data source
 	// keyed workers make the rows, and say what they made.
 	keyed bool
 	// stages are what every group goes through after its generation.
@@ -101,9 +101,13 @@ func drawSettings(r *random) settings {
 
 // drawSource chooses where the prompts come from.
 func (s *settings) drawSource(r *random, say func(string, ...any), rows int) {
-	s.source, s.rows = choose(r, "table", "table", "stream"), rows
+	s.source, s.rows = choose(r, "table", "table", "stream", "pulled"), rows
 	if s.source == "stream" {
 		say("stream waiting=%d", s.batch+r.pick(rows))
+		return
+	}
+	if s.source == "pulled" {
+		say("pulled len=%d", rows)
 		return
 	}
 	say("len=%d epochs=%d", rows, r.between(1, 2))
