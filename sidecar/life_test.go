@@ -118,6 +118,22 @@ func TestS10_01_KilledWorkersGroupsReplayElsewhere(t *testing.T) {
 	require.Equal(t, []int64{0, 1}, trainer.train(0))
 }
 
+// What a worker finished that no other process of its host keeps goes with it, and is counted no longer.
+func TestS10_01_MemoryOfAKilledWorkerIsBack(t *testing.T) {
+	t.Parallel()
+	_, address := startOwner(t, testConfig(), 8, false)
+	worker := startWorker(t, address, "engine-0", 4)
+	trainer := startTrainer(t, address, -1, nil) // with it the run begins
+	trainer.kill()                               // and nobody is left to keep anything
+	until(t, worker, func(s *wire.Stats) bool { return s.GetTrainers() == 0 })
+	worker.finish(1)
+	require.Positive(t, worker.stats().GetBytes())
+	worker.kill()
+	trainer = startTrainer(t, address, -1, nil)
+	until(t, trainer, func(s *wire.Stats) bool { return s.GetWorkers() == 0 && s.GetBytes() == 0 })
+	require.EqualValues(t, 0, trainer.stats().GetCompleted())
+}
+
 func TestS10_02_KilledTrainerInsideALeaseRollsBack(t *testing.T) {
 	t.Parallel()
 	_, address := startOwner(t, testConfig(), 8, false)
