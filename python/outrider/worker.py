@@ -233,7 +233,7 @@ class Worker(Runner[Work]):
         """Takes no new work and waits until what runs has been reported; then `groups` and `serve` end.
 
         Finished groups stay in this process's sidecar until they are trained. `close` before that hands them to another process of the
-        run on this host, and where there is none gives them back to the source.
+        run on this host, and where there is none gives them back to the source. An `offer` that waits is not waited for: its own call is.
         """
         super().drain()
 
