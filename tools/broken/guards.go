@@ -181,6 +181,7 @@ var guards = []guard{
 	{"keeper: who generates nothing goes first", "scheduler/keep.go", "case k.worker == nil && k.serves == nil:", "case true:"},
 	{"keeper: another one is told when it is gone", "scheduler/members.go", "s.chooseKeepers(m.host)\n\ts.loseStage(m)", "s.loseStage(m)"},
 	{"keeper: what it keeps outlives the worker", "scheduler/workers.go", "if k := s.keeper(g); k != nil {", "if k := s.keeper(g); false {"},
+	{"keeper: what is kept has a new place before a lease goes back", "scheduler/workers.go", "\t\t}\n\t}\n\tfor _, g := range alone { // last: one that is lost may take a lease with it, and what is kept of that\n", "\t\t}\n\t\tif s.keeper(g) != nil {\n\t\t\tcontinue\n\t\t}\n"},
 	{"keeper: one is enough", "scheduler/keep.go", "case before != nil && !before.draining:", "case false:"},
 	{"keeper: what nobody needs is not kept", "scheduler/keep.go", "if !s.keep(m, h) {", "if !s.keep(m, h) && false {"},
 	{"keeper: only data that is trained", "scheduler/keep.go", "if h.Outcome == nil || h.Outcome.Kind != leases.Success {", "if h.Outcome == nil {"},
