@@ -84,6 +84,25 @@ async def test_S1_17_an_offer_waits_for_room_or_is_refused(own):
     trainer.close()
 
 
+async def test_S1_17_an_offer_that_waits_is_answered_though_its_worker_drains_and_when_the_run_closes(own):
+    run = own(outrider.stream(), batch_groups=1, limits=outrider.Limits(executing=2, retained=2, completed=2))
+    worker, trainer = outrider.Worker(run, engine=False), outrider.Trainer(run)
+    for index in range(2):
+        assert await worker.offer_async(index, pushed(index), offered(index))
+    waiting = [asyncio.create_task(worker.offer_async(index, pushed(index), offered(index))) for index in (2, 3)]
+    await asyncio.sleep(0)  # Both have been asked.
+    await worker.drain_async()
+    with pytest.raises(outrider.Refused, match="drains and offers a group"):
+        await worker.offer_async(4, pushed(4), offered(4))
+    assert not any(offer.done() for offer in waiting)
+    assert [g.group for g in (await trainer.next_async(0)).groups()] == [0]
+    assert await waiting[0] is True
+    assert not waiting[1].done()
+    await run.close_async(force=True)
+    assert await waiting[1] is False
+    trainer.close()
+
+
 async def test_S1_17_an_offer_waits_for_a_trainer_that_logs_it(own):
     run = own(outrider.stream(), batch_groups=1)
     with outrider.Worker(run, engine=False) as worker:

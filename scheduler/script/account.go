@@ -309,8 +309,8 @@ func (r *Runner) more() int64 {
 	return 0
 }
 
-// checkGrant holds a grant against the bounds, the source, and every grant before it.
-func (r *Runner) checkGrant(from *scheduler.Scheduler, e scheduler.Grant) {
+// checkGrant holds a grant, or the answer to an offer, against the bounds, the source, and every grant before it.
+func (r *Runner) checkGrant(from *scheduler.Scheduler, e scheduler.Grant, offered bool) {
 	x, source := e.Assignment.Receipt, r.cfg.Source
 	if source.Epochs > 0 && x.Group >= source.Len*source.Epochs+r.more() || !source.Shuffle && e.Assignment.Row != x.Group%source.Len {
 		r.broken("group %d of row %d is not in the source", x.Group, e.Assignment.Row)
@@ -324,7 +324,7 @@ func (r *Runner) checkGrant(from *scheduler.Scheduler, e scheduler.Grant) {
 		r.count(from).granted(e.Assignment)
 		return // after a reconnection
 	}
-	if p := r.bySession(x.Worker); p != nil && p.draining && p.on == from {
+	if p := r.bySession(x.Worker); p != nil && p.draining && p.on == from && !offered {
 		r.broken("%s is granted to %s, which drains", r.receipt(x), p.name)
 	}
 	r.grants[key] = x

@@ -76,7 +76,7 @@ func (r *Runner) carry(from *scheduler.Scheduler, e scheduler.Effect) string {
 	switch e := e.(type) {
 	case scheduler.Grant:
 		r.granted(e.Assignment)
-		r.checkGrant(from, e)
+		r.checkGrant(from, e, false)
 		r.send(from, e.Session, e)
 		a := e.Assignment
 		return fmt.Sprintf("grant %s %s: group %d attempt %d row %s version %d", r.session(e.Session), r.receipt(a.Receipt), a.Receipt.Group, a.Receipt.Attempt, row(a), a.Version)

@@ -81,7 +81,7 @@ func (r *Runner) offered(from *scheduler.Scheduler, p *process, e scheduler.Answ
 		g := scheduler.Grant{Session: p.member.Session, Assignment: *v.Assignment}
 		r.granted(g.Assignment)
 		r.count(from).offered(g.Assignment)
-		r.checkGrant(from, g)
+		r.checkGrant(from, g, true)
 	}
 	if p.on == from {
 		r.send(from, p.member.Session, e)
