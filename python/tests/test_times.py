@@ -9,6 +9,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from test_budget import until
 from test_life import engine, sample
 
 import outrider
@@ -167,33 +168,61 @@ def test_S3_13_a_function_that_blocks_keeps_nobody_else_from_work(own):
         serving.join()
 
 
+def own_stream():
+    policy = outrider.Policy(execution_deadline=1.0, cancel_grace=0.05)
+    return outrider.own("test", source=outrider.stream(), group_size=2, batch_groups=2, policy=policy)
+
+
 def hold_the_gil(run, pipe):
-    """Finishes one group, then keeps its whole process from Python until a byte comes."""
-    worker = outrider.Worker(run, slots=2)
-    assert complete(next(iter(worker.groups())))
-    pipe.send(pipe.fileno())
-    ctypes.PyDLL(None).read(pipe.fileno(), ctypes.create_string_buffer(1), 1)
-    worker.close()
+    """Ends one group, then keeps its whole process from Python until a byte comes; ends whatever it gets from then on."""
+    run = run or own_stream()
+    with outrider.Worker(run, slots=2) as worker:
+        works = worker.groups()
+        run.push("0", {"question": "0"})
+        assert complete(next(works))
+        pipe.send((run, pipe.fileno()))
+        ctypes.PyDLL(None).read(pipe.fileno(), ctypes.create_string_buffer(1), 1)
+        pipe.send([(work.group, complete(work)) for work in works])
 
 
-def test_S2_15_a_process_that_holds_the_gil_is_not_lost_and_its_data_is_there(own):
-    run = own(count=8, batch_groups=2, epochs=1)
+@pytest.mark.parametrize("owns", [False, True], ids=["engine", "engine_and_owner"])
+def test_S2_15_a_process_that_holds_the_gil_is_not_lost_and_its_sidecar_goes_on(owns):
+    own_run = None if owns else own_stream()
     spawn = multiprocessing.get_context("spawn")
     here, there = spawn.Pipe()
-    child = spawn.Process(target=hold_the_gil, args=(run, there))
+    child = spawn.Process(target=hold_the_gil, args=(own_run, there))
     child.start()
-    fd = here.recv()
-    while Path(f"/proc/{child.pid}/syscall").read_text().split()[1:2] != [hex(fd)]:
-        pass  # On its way into the read.
-    with outrider.Trainer(run) as trainer, engine(run):
-        groups = [g.group for rollout in range(2) for g in trainer.next(rollout).groups()]
-        assert 0 in groups  # The other process's, from its sidecar.
-        stats = run.stats()
-        assert (stats.workers, stats.requeued, stats.interrupted) == (2, 0, 0)
-        os.write(here.fileno(), b"x")
-        child.join()
-        assert child.exitcode == 0
-        run.close(force=True)
+    with here:
+        run, fd = here.recv()
+        while Path(f"/proc/{child.pid}/syscall").read_text().split()[1:2] != [hex(fd)]:
+            pass  # On its way into the read.
+        with outrider.Trainer(run) as trainer:  # Who comes is taken in.
+            (held,) = (member for member in run.stats().members if member.role == "worker")
+            assert held.pid == child.pid
+            # Work goes to it, and when its deadline has passed elsewhere; its data is read, and kept by who can.
+            assert run.push("1", {"question": "1"})
+            until(run, lambda stats: (stats.executing.used, stats.kept) == (2, 1))
+            with engine(run, slots=2) as other:
+                (first, attempt), (second, later) = ((g.group, g.attempt) for g in trainer.next(0).groups())
+                assert (first, attempt, second) == (0, 1, 1)
+                assert later > 1
+                # Nobody is lost, and whoever asks is answered.
+                stats = run.stats()
+                assert stats.workers == 2
+                assert (held.session, 2) in [(member.session, member.stuck) for member in stats.members]
+                assert f'outrider_stuck_samples{{run="{run.name}"}} 2' in run.metrics().splitlines()
+                other.slots = 0
+                os.write(here.fileno(), b"x")
+                # It is told that its group is with somebody else, and works on.
+                for name in ("2", "3"):
+                    assert run.push(name, {"question": name})
+                assert {g.group for g in trainer.next(1).groups()} == {2, 3}
+                assert run.close().books.acknowledged.groups == 4
+        ends = here.recv()
+        assert ends[0] == (1, False)
+        assert {group for group, counts in ends if counts} == {2, 3}
+    child.join()
+    assert child.exitcode == 0
 
 
 def test_S10_08_nothing_here_reads_the_wall_clock():
