@@ -34,8 +34,9 @@ def serve(run, pipe, options):
 
 
 def mapped():
-    """Inodes of the segments that this process has mapped."""
-    return {line.split()[4] for line in Path("/proc/self/maps").read_text().splitlines() if "memfd:outrider" in line}
+    """Inodes of the segments that this process has mapped, one for each mapping."""
+    lines = Path("/proc/self/maps").read_text().splitlines()
+    return sorted(int(line.split()[4]) for line in lines if "memfd:outrider" in line)
 
 
 def generate(run):
@@ -210,15 +211,20 @@ def test_S6_05_S6_11_a_rank_that_was_replaced_is_named_and_the_lease_is_publishe
 
 
 def test_S6_12_ranks_of_one_host_map_one_shard_once(own, cohort):
-    run = own(count=4)
-    with engine(run):
+    run = own(count=2, epochs=1)
+    with engine(run) as worker:
         first, second, critic = cohort(run)
         with run.take(0) as lease:
             publication = lease.publish(roles=ROLES)
+            for one in (first, second, critic):
+                assert one.mapped() == []
             rows = [one.admit(publication) for one in (first, second, critic)]
+            # The memory that the engine's process wrote, and every piece of it in one place.
+            written = Path(f"/proc/{worker._member.attachment.sidecar.pid}/fd").iterdir()
+            segments = sorted({fd.stat().st_ino for fd in written if "memfd:outrider:segment" in str(fd.readlink())})
+            assert first.mapped() == second.mapped() == critic.mapped() == segments
             lease.commit()
         assert rows[0] == rows[1] == rows[2]
-        assert first.mapped() == second.mapped() == critic.mapped() != set()
 
 
 def test_S6_09_a_publication_that_is_not_what_was_published_is_refused(own):
