@@ -310,9 +310,6 @@ type bereft struct {
 // releaseBereft lets go of what nobody has brought.
 func (s *Scheduler) releaseBereft() {
 	for _, b := range s.bereft {
-		if _, err := s.ledger.Lookup(s.present(b.receipt)); err == nil {
-			continue
-		}
 		if h := s.hosts[b.host]; h != nil {
 			h.wroteFor(b.outcome)
 		}

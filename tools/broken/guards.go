@@ -173,7 +173,7 @@ var guards = []guard{
 	{"carry: its keeper hears the name", "scheduler/carry.go", "s.emit(Carried{Session: m.session, Receipts: kept[m.session][worker]})", "_ = worker"},
 	{"carry: who has not heard the name is understood", "scheduler/carry.go", "if slices.Contains(s.carried[r.Execution], r.Timeline) {", "if false {"},
 	{"carry: who has not heard the name that a keeper brought is understood", "scheduler/carry.go", "if g, err := s.ledger.Lookup(now); err == nil && g.Keeper != 0 {", "if false {"},
-	{"keeper: its word is waited for when the worker is lost before the base is known", "scheduler/workers.go", "if _, err := s.ledger.Lookup(s.present(b.receipt)); err == nil {", "if false {"},
+	{"keeper: its word is waited for when the worker is lost before the base is known", "scheduler/workers.go", "s.bereft = append(s.bereft, bereft{h.Receipt, h.Outcome, m.host.name})", "s.release(h.Receipt, h.Outcome.Handle)"},
 	{"update: none is recorded that is being undone", "scheduler/updates.go", "u.recording || u.undoing || s.openErr() != nil {", "u.recording || s.openErr() != nil {"},
 	{"update: nor by who began it", "scheduler/updates.go", "case u.undoing:\n\t\treturn", "case false:\n\t\treturn"},
 	{"update: one that is being undone is sent once", "scheduler/updates.go", "case u.undoing:\n\t\tu.tickets", "case false:\n\t\tu.tickets"},
