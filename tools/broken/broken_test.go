@@ -47,4 +47,5 @@ func TestWhatGoesRedIsNamed(t *testing.T) {
 	require.Equal(t, "Seed 7: BROKEN: stuck: 1 takes wait", reds("--- FAIL: TestX\n # Seed 7: BROKEN: stuck: 1 takes wait\n"))
 	require.Equal(t, "s1_02_a, TestY", reds("--- FAIL: TestStories (0.0s)\n    --- FAIL: TestStories/s1_02_a (0.0s)\n--- FAIL: TestY (0.1s)\n"))
 	require.Equal(t, "no more", reds("panic: no more\n"))
+	require.Equal(t, "TestZ waits for ever", reds("panic: test timed out after 1m0s\n\trunning tests:\n\t\tTestZ (1m0s)\n"))
 }

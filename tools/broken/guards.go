@@ -240,5 +240,10 @@ var guards = []guard{
 	{"report: no more than there can be", "leases/finish.go", "if o.Tokens < 0 || o.Tokens > mostTokens || o.Bytes < 0 || o.Bytes > MostBytes {", "if false {"},
 	{"unowned: data that was taken stays", "scheduler/running.go", " || s.tookFinal(o.Handle)", ""},
 	{"commit: who asks after it hears of it", "sidecar/requests.go", "if speaksOfCommits(frame) && o.delay(func() { o.event(a, frame) }) {", "if false {"},
+	{"end: who only asks may come to a run that has failed", "scheduler/members.go", "if s.dead != nil && (s.closed == nil || in.works()) {", "if s.dead != nil {"},
+	{"close: nobody comes to work", "scheduler/members.go", "if s.closing != nil && s.members[in.Session] == nil && in.works() {", "if false {"},
+	{"frames: those for another role are refused", "sidecar/dispatch.go", "if role := m.lacks(frame); role != \"\" {", "if role := m.lacks(frame); false {"},
+	{"frames: those of the owner for another role are dropped", "sidecar/member.go", "if role := m.lacks(frame); role != \"\" {", "if role := m.lacks(frame); false {"},
+	{"push: one of each for each, by the owner", "sidecar/push.go", "	if err := even(push); err != nil {\n		reply", "	if err := even(push); false {\n		reply"},
 	{"clock: it never goes back", "scheduler/times.go", "{ s.clock = max(s.clock, now) }", "{ s.clock = now }"},
 }

@@ -130,6 +130,8 @@ var (
 	failedTest = regexp.MustCompile(`(?m)^ *--- FAIL: (\S+)`)
 	failedSeed = regexp.MustCompile(`# (Seed \d+: [^\n]{0,90})`)
 	panicked   = regexp.MustCompile(`(?m)^panic: ([^\n]{0,90})`)
+	// hanging is a test that the deadline of the run has met.
+	hanging = regexp.MustCompile(`(?m)^\t+(Test\S+) \(\S+s\)$`)
 )
 
 // reds picks the shortest of what says why a run is red: a seed, a story, a test, a panic.
@@ -146,6 +148,9 @@ func reds(out string) string {
 		}
 	}
 	if len(names) == 0 {
+		if m := hanging.FindStringSubmatch(out); m != nil {
+			return m[1] + " waits for ever"
+		}
 		if m := panicked.FindStringSubmatch(out); m != nil {
 			return m[1]
 		}
