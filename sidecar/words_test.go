@@ -1,6 +1,7 @@
 package sidecar
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -62,5 +63,52 @@ func TestS10_11_WhatOneWordDoesNotKeepAnotherMay(t *testing.T) {
 	require.Len(t, again.data, 1)
 	for _, data := range again.data {
 		require.Equal(t, []leases.Session{15}, data.keepers)
+	}
+}
+
+// What an inventory, or a keeper's word, says of an execution is its data, whatever the outcome in it says that it is of: two groups never
+// have one group's rows.
+func TestS10_03_DataIsOfTheExecutionThatIsNamedWithIt(t *testing.T) {
+	t.Parallel()
+	table := arrowtest.Table(t, 8)
+	defer table.Close()
+	said := &heard{parts: map[protoreflect.FullName][]proto.Message{}}
+	join := func(session uint64) *wire.Join {
+		return &wire.Join{Session: session, Endpoint: &wire.Endpoint{Session: session, Host: "here", Socket: fmt.Sprint(session)}}
+	}
+	for name, tell := range map[string]func(o *ownerAlone, worker *wire.Join, held []*wire.Held){
+		"inventory": func(o *ownerAlone, worker *wire.Join, held []*wire.Held) {
+			worker.Inventory = &wire.Inventory{Held: held}
+			o.attach(worker)
+		},
+		"keeper": func(o *ownerAlone, _ *wire.Join, held []*wire.Held) {
+			o.attach(join(15))
+			o.say(15, &wire.Frame{Id: 1, Body: &wire.Frame_Kept{Kept: &wire.Kept{Held: held}}})
+		},
+	} {
+		own := &wire.Own{Run: testRun, Config: testConfig()}
+		first, err := newOwnerAlone(t, own, table, said)
+		require.NoError(t, err)
+		defer first.close()
+		trainer, worker := join(11), join(12)
+		trainer.Trainer, worker.Worker = &wire.TrainerRole{Role: "trainer", WorldSize: 1, StateAt: -1}, &wire.WorkerRole{Slots: 4}
+		first.attach(trainer)
+		first.attach(worker)
+		require.GreaterOrEqual(t, len(first.granted), 2)
+		a, b := first.granted[0], first.granted[1]
+		held := []*wire.Held{{Receipt: a, Outcome: first.success(b)}, {Receipt: b, Outcome: first.success(b)}}
+
+		own.Recover = true
+		again, err := newOwnerAlone(t, own, table, said)
+		require.NoError(t, err)
+		defer again.close()
+		tell(again, worker, held)
+		first.log.fillJoin(trainer.GetTrainer())
+		again.attach(trainer)
+		for _, h := range held {
+			data := again.data[again.reports[reportOf(h.GetReceipt())]]
+			require.NotNil(t, data, name)
+			require.Equal(t, h.GetOutcome().GetLocator().GetSegment().GetNumber(), data.locator.GetSegment().GetNumber(), name)
+		}
 	}
 }

@@ -245,5 +245,7 @@ var guards = []guard{
 	{"frames: those for another role are refused", "sidecar/dispatch.go", "if role := m.lacks(frame); role != \"\" {", "if role := m.lacks(frame); false {"},
 	{"frames: those of the owner for another role are dropped", "sidecar/member.go", "if role := m.lacks(frame); role != \"\" {", "if role := m.lacks(frame); false {"},
 	{"push: one of each for each, by the owner", "sidecar/push.go", "	if err := even(push); err != nil {\n		reply", "	if err := even(push); false {\n		reply"},
+	{"inventory: its data is of the execution that it names", "sidecar/owner.go", "outcome := o.outcome(m.Host, held.GetReceipt(), held.GetOutcome())", "outcome := o.outcome(m.Host, held.GetOutcome().GetReceipt(), held.GetOutcome())"},
+	{"keeper: its data is of the execution that it names", "sidecar/keepers.go", "outcome := o.outcomeOf(a.join.GetEndpoint().GetHost(), held.GetReceipt(), held.GetOutcome())", "outcome := o.outcomeOf(a.join.GetEndpoint().GetHost(), held.GetOutcome().GetReceipt(), held.GetOutcome())"},
 	{"clock: it never goes back", "scheduler/times.go", "{ s.clock = max(s.clock, now) }", "{ s.clock = now }"},
 }
