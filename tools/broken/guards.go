@@ -247,5 +247,7 @@ var guards = []guard{
 	{"push: one of each for each, by the owner", "sidecar/push.go", "	if err := even(push); err != nil {\n		reply", "	if err := even(push); false {\n		reply"},
 	{"inventory: its data is of the execution that it names", "sidecar/owner.go", "outcome := o.outcome(m.Host, held.GetReceipt(), held.GetOutcome())", "outcome := o.outcome(m.Host, held.GetOutcome().GetReceipt(), held.GetOutcome())"},
 	{"keeper: its data is of the execution that it names", "sidecar/keepers.go", "outcome := o.outcomeOf(a.join.GetEndpoint().GetHost(), held.GetReceipt(), held.GetOutcome())", "outcome := o.outcomeOf(a.join.GetEndpoint().GetHost(), held.GetOutcome().GetReceipt(), held.GetOutcome())"},
+	{"end: a run that has failed says why, whoever asks", "scheduler/rewind.go", "	case s.dead != nil:\n		return s.dead\n	case s.ledger == nil:\n		return s.notReady(\"this call\")", "	case s.ledger == nil:\n		return s.notReady(\"this call\")"},
+	{"end: a run that has failed commits nothing alone", "scheduler/commits.go", "	if s.dead != nil {\n		return s.dead\n	}\n	lease, _, err := s.ledger.FindLease(a.Admission)\n	if s.cfg.Unowned ||", "	lease, _, err := s.ledger.FindLease(a.Admission)\n	if s.cfg.Unowned ||"},
 	{"clock: it never goes back", "scheduler/times.go", "{ s.clock = max(s.clock, now) }", "{ s.clock = now }"},
 }
