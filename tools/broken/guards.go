@@ -251,5 +251,6 @@ var guards = []guard{
 	{"end: a run that has failed commits nothing alone", "scheduler/commits.go", "	if s.dead != nil {\n		return s.dead\n	}\n	lease, _, err := s.ledger.FindLease(a.Admission)\n	if s.cfg.Unowned ||", "	lease, _, err := s.ledger.FindLease(a.Admission)\n	if s.cfg.Unowned ||"},
 	{"report: sizes that nothing has count as the nearest that can be", "scheduler/members.go", "return min(max(bytes, 0), leases.MostBytes)", "return bytes"},
 	{"offers: by the rules of a push", "scheduler/offer.go", "if err := s.checkPush(session, []leases.Push{push}, wait); err != nil {", "if err := s.checkPush(session, []leases.Push{push}, wait); false {"},
+	{"batch: of the next epoch one after the other, when tokens are counted", "scheduler/batch.go", "if lacks.Tokens > 0 {", "if lacks.Tokens < 0 {"},
 	{"clock: it never goes back", "scheduler/times.go", "{ s.clock = max(s.clock, now) }", "{ s.clock = now }"},
 }
