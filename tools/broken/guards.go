@@ -252,5 +252,7 @@ var guards = []guard{
 	{"report: sizes that nothing has count as the nearest that can be", "scheduler/members.go", "return min(max(bytes, 0), leases.MostBytes)", "return bytes"},
 	{"offers: by the rules of a push", "scheduler/offer.go", "if err := s.checkPush(session, []leases.Push{push}, wait); err != nil {", "if err := s.checkPush(session, []leases.Push{push}, wait); false {"},
 	{"batch: of the next epoch one after the other, when tokens are counted", "scheduler/batch.go", "if lacks.Tokens > 0 {", "if lacks.Tokens < 0 {"},
+	{"unowned: a take that is repeated gets the same batch", "scheduler/takes.go", "if f := s.finals[rollout]; f != nil && f.Holder == session {", "if f := s.finals[rollout]; false && f.Holder == session {"},
+	{"unowned: nobody gets the batch of another", "scheduler/takes.go", "if f := s.finals[rollout]; f != nil && f.Holder == session {", "if f := s.finals[rollout]; f != nil {"},
 	{"clock: it never goes back", "scheduler/times.go", "{ s.clock = max(s.clock, now) }", "{ s.clock = now }"},
 }
