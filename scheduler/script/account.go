@@ -26,6 +26,7 @@ type account struct {
 	losses   int              // of workers
 	quiets   map[*process]int // losses when an engine last said quiet
 	absent   time.Duration    // since when no worker is there
+	closing  time.Duration    // since when the run closes
 	over     bool             // this life answers no more
 }
 
@@ -66,7 +67,7 @@ type data struct {
 func (r *Runner) count(o *scheduler.Scheduler) *account {
 	a := r.accounts[o]
 	if a == nil {
-		a = &account{r: r, charged: map[run]charge{}, missed: map[run]charge{}, kept: map[leases.Handle]data{}, credits: map[scheduler.Ticket][]request{}, quiets: map[*process]int{}, absent: present}
+		a = &account{r: r, charged: map[run]charge{}, missed: map[run]charge{}, kept: map[leases.Handle]data{}, credits: map[scheduler.Ticket][]request{}, quiets: map[*process]int{}, absent: present, closing: present}
 		r.accounts[o] = a
 	}
 	return a

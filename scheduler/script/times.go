@@ -89,6 +89,12 @@ func (a *account) checkTimes(o *scheduler.Scheduler, st scheduler.Stats) {
 	if armed && at <= r.now {
 		r.broken("what was due %s ago has not happened", r.now-at)
 	}
+	if st.Closing && a.closing == present {
+		a.closing = r.now
+	}
+	if end := a.closing + r.cfg.CloseGrace; st.Closing && !a.over && r.now < end && (!armed || at > end) {
+		r.broken("the run closes until %s, and nothing will end that", end)
+	}
 	if a.over || st.Closing || st.Recovering {
 		a.absent = present
 		return

@@ -254,5 +254,6 @@ var guards = []guard{
 	{"batch: of the next epoch one after the other, when tokens are counted", "scheduler/batch.go", "if lacks.Tokens > 0 {", "if lacks.Tokens < 0 {"},
 	{"unowned: a take that is repeated gets the same batch", "scheduler/takes.go", "if f := s.finals[rollout]; f != nil && f.Holder == session {", "if f := s.finals[rollout]; false && f.Holder == session {"},
 	{"unowned: nobody gets the batch of another", "scheduler/takes.go", "if f := s.finals[rollout]; f != nil && f.Holder == session {", "if f := s.finals[rollout]; f != nil {"},
+	{"close: its end is a time to wake at", "scheduler/times.go", "	if s.closing != nil {\n		return s.closing.deadline, s.now < s.closing.deadline\n	}\n", ""},
 	{"clock: it never goes back", "scheduler/times.go", "{ s.clock = max(s.clock, now) }", "{ s.clock = now }"},
 }
