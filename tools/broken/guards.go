@@ -257,5 +257,6 @@ var guards = []guard{
 	{"close: its end is a time to wake at", "scheduler/times.go", "	if s.closing != nil {\n		return s.closing.deadline, s.now < s.closing.deadline\n	}\n", ""},
 	{"close: what the source gives meanwhile goes back", "scheduler/pull.go", "	case s.closing != nil:\n		s.refuseGiven(given)\n", ""},
 	{"engines apart: names of those that are gone are forgotten", "scheduler/engines.go", "if len(p.engines)+len(p.workers) == 0 && p.orphans == 0 {", "if false {"},
+	{"adoption: not what its data says that later weights made", "scheduler/workers.go", "	case h.Outcome != nil && h.Outcome.HasVersions:\n		return h.Outcome.MaxVersion\n", ""},
 	{"clock: it never goes back", "scheduler/times.go", "{ s.clock = max(s.clock, now) }", "{ s.clock = now }"},
 }
