@@ -199,7 +199,7 @@ func (s *Scheduler) endStage(m *member, r leases.Receipt, o leases.Outcome) erro
 		return nil
 	}
 	if o.Handle != 0 {
-		m.host.written += o.Bytes
+		m.host.written += sizeOf(o.Bytes)
 	}
 	st := s.stages.of[r.Group]
 	if st == nil || st.m != m || identify(st.receipt) != identify(r) {

@@ -56,6 +56,9 @@ func (s *Scheduler) Verify() error {
 	if err := s.verifyPools(); err != nil {
 		return err
 	}
+	if err := s.verifyAdded(); err != nil {
+		return err
+	}
 	for _, h := range s.hosts {
 		if h.promised != promised[h] {
 			return fmt.Errorf("scheduler: host %s has promised %d bytes, recounted %d", h.name, h.promised, promised[h])
@@ -113,6 +116,15 @@ func (s *Scheduler) verifyBounds(dispatched int64) error {
 	}
 	if s.cfg.Limits.Retained > 0 && s.ledger.Live() > s.cfg.Limits.Retained {
 		return fmt.Errorf("scheduler: %d groups are retained, retained=%d", s.ledger.Live(), s.cfg.Limits.Retained)
+	}
+	return nil
+}
+
+func (s *Scheduler) verifyAdded() error {
+	for _, a := range s.additions {
+		if s.trained != nil && a.lease.Rollout < s.trained.Rollout {
+			return fmt.Errorf("scheduler: columns of rollout %d are kept, and rollout %d is committed", a.lease.Rollout, s.trained.Rollout)
+		}
 	}
 	return nil
 }

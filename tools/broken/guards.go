@@ -259,5 +259,7 @@ var guards = []guard{
 	{"engines apart: names of those that are gone are forgotten", "scheduler/engines.go", "if len(p.engines)+len(p.workers) == 0 && p.orphans == 0 {", "if false {"},
 	{"adoption: not what its data says that later weights made", "scheduler/workers.go", "	case h.Outcome != nil && h.Outcome.HasVersions:\n		return h.Outcome.MaxVersion\n", ""},
 	{"unowned: what was finished is lost with its worker", "scheduler/workers.go", "	if s.cfg.Unowned {\n		s.ledger.Lose(g)\n		return\n	}\n	s.stats.Requeued++\n	s.ledger.Abandon(g)", "	s.stats.Requeued++\n	s.ledger.Abandon(g)"},
+	{"stage: sizes that nothing has count as the nearest that can be", "scheduler/stages.go", "m.host.written += sizeOf(o.Bytes)", "m.host.written += o.Bytes"},
+	{"added columns: forgotten when a later rollout is committed", "scheduler/added.go", "if a.lease.Rollout < lease.Rollout {", "if a.lease.Rollout < lease.Rollout && false {"},
 	{"clock: it never goes back", "scheduler/times.go", "{ s.clock = max(s.clock, now) }", "{ s.clock = now }"},
 }
