@@ -261,5 +261,7 @@ var guards = []guard{
 	{"unowned: what was finished is lost with its worker", "scheduler/workers.go", "	if s.cfg.Unowned {\n		s.ledger.Lose(g)\n		return\n	}\n	s.stats.Requeued++\n	s.ledger.Abandon(g)", "	s.stats.Requeued++\n	s.ledger.Abandon(g)"},
 	{"stage: sizes that nothing has count as the nearest that can be", "scheduler/stages.go", "m.host.written += sizeOf(o.Bytes)", "m.host.written += o.Bytes"},
 	{"added columns: forgotten when a later rollout is committed", "scheduler/added.go", "if a.lease.Rollout < lease.Rollout {", "if a.lease.Rollout < lease.Rollout && false {"},
+	{"stage: another outcome of what was reported", "scheduler/stages.go", "if o.Kind != leases.Success || c.digest != o.Digest {", "if false {"},
+	{"confirm: not before the base is known", "scheduler/workers.go", "	if s.ledger == nil {\n		return leases.Timeline{}, s.notReady(\"confirm\")\n	}\n", ""},
 	{"clock: it never goes back", "scheduler/times.go", "{ s.clock = max(s.clock, now) }", "{ s.clock = now }"},
 }
