@@ -263,5 +263,6 @@ var guards = []guard{
 	{"added columns: forgotten when a later rollout is committed", "scheduler/added.go", "if a.lease.Rollout < lease.Rollout {", "if a.lease.Rollout < lease.Rollout && false {"},
 	{"stage: another outcome of what was reported", "scheduler/stages.go", "if o.Kind != leases.Success || c.digest != o.Digest {", "if false {"},
 	{"confirm: not before the base is known", "scheduler/workers.go", "	if s.ledger == nil {\n		return leases.Timeline{}, s.notReady(\"confirm\")\n	}\n", ""},
+	{"take: ahead of one that waits", "scheduler/takes.go", "if w.refill == nil && w.rollout == rollout-1 {", "if w.rollout < 0 {"},
 	{"clock: it never goes back", "scheduler/times.go", "{ s.clock = max(s.clock, now) }", "{ s.clock = now }"},
 }
