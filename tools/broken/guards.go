@@ -264,5 +264,8 @@ var guards = []guard{
 	{"stage: another outcome of what was reported", "scheduler/stages.go", "if o.Kind != leases.Success || c.digest != o.Digest {", "if false {"},
 	{"confirm: not before the base is known", "scheduler/workers.go", "	if s.ledger == nil {\n		return leases.Timeline{}, s.notReady(\"confirm\")\n	}\n", ""},
 	{"take: ahead of one that waits", "scheduler/takes.go", "if w.refill == nil && w.rollout == rollout-1 {", "if w.rollout < 0 {"},
+	{"credit: for what runs", "scheduler/credit.go", "if e == nil || e.receipt != r || e.group == nil {", "if false {"},
+	{"credit: by its own receipt", "scheduler/credit.go", "if e == nil || e.receipt != r || e.group == nil {", "if e == nil || e.group == nil {"},
+	{"credit: for what is not void", "scheduler/credit.go", "if e == nil || e.receipt != r || e.group == nil {", "if e == nil || e.receipt != r {"},
 	{"clock: it never goes back", "scheduler/times.go", "{ s.clock = max(s.clock, now) }", "{ s.clock = now }"},
 }
