@@ -267,5 +267,6 @@ var guards = []guard{
 	{"credit: for what runs", "scheduler/credit.go", "if e == nil || e.receipt != r || e.group == nil {", "if false {"},
 	{"credit: by its own receipt", "scheduler/credit.go", "if e == nil || e.receipt != r || e.group == nil {", "if e == nil || e.group == nil {"},
 	{"credit: for what is not void", "scheduler/credit.go", "if e == nil || e.receipt != r || e.group == nil {", "if e == nil || e.receipt != r {"},
+	{"report: before the base is known, of what the inventory has", "scheduler/running.go", "		if s.members[r.Worker] != nil {\n			s.release(r, o.Handle)\n			return fmt.Errorf(\"%w: %s is not in the inventory", "		if s.members[r.Worker] == nil {\n			s.release(r, o.Handle)\n			return fmt.Errorf(\"%w: %s is not in the inventory"},
 	{"clock: it never goes back", "scheduler/times.go", "{ s.clock = max(s.clock, now) }", "{ s.clock = now }"},
 }
