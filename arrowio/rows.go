@@ -129,7 +129,7 @@ func (r *rows) lengths(i int) (tokens int32, err error) {
 // checkMask refuses what is neither 0 nor 1 in the loss mask of row i.
 func (r *rows) checkMask(i int) error {
 	if r.masked == nil {
-		return nil
+		return nil // no such column, or whoever wrote it has looked
 	}
 	const most = 0xfefefefefefefefe // of eight values at once: what none of them has unless it is above 1
 	for mask := r.mask[r.masked[i]:r.masked[i+1]]; len(mask) > 0; {

@@ -40,6 +40,7 @@ type ColumnRule struct {
 // rules: no nulls, list offsets of 32 bits, masks of uint8.
 type SchemaRules struct {
 	Columns []ColumnRule
+	Masked  bool // loss_mask is known to be of 0 and 1, so that no value of it is looked at
 }
 
 // versionsType is a list of runs: so many response tokens in a row were sampled under one weight version.
@@ -85,7 +86,7 @@ type lists map[int]Domain
 // check holds a schema against the rules and returns the domains of its list columns. Error: *DataError.
 func (r SchemaRules) check(s *arrow.Schema) (lists, error) {
 	if r.Columns == nil {
-		r = DefaultRules()
+		r.Columns = DefaultRules().Columns
 	}
 	rules, domains, seen := map[string]ColumnRule{}, lists{}, map[string]bool{}
 	for _, c := range r.Columns {

@@ -26,7 +26,8 @@ type GroupSummary struct {
 }
 
 // Summarize checks a segment against rules and returns one summary for each run of rows of equal group, in order. It
-// copies out a few numbers a row and keeps nothing of the segment. O(rows + version runs), and one look at each byte of loss_mask.
+// copies out a few numbers a row and keeps nothing of the segment. O(rows + version runs), and one look at each byte of loss_mask
+// unless the rules say that it is Masked.
 //
 // Refused, with row, column, what was expected and what was found, as a *DataError: a missing, doubled or wrongly typed
 // column; a null; lists of one domain with different lengths in one row; a response_length below 0 or above the row's
@@ -56,6 +57,9 @@ func SummarizeRecords(schema *arrow.Schema, records []arrow.Record, rule SchemaR
 		rows, err := rowsOf(schema, r, domains, first)
 		if err != nil {
 			return nil, err
+		}
+		if rule.Masked {
+			rows.masked = nil
 		}
 		for i := range int(r.NumRows()) {
 			if n := len(groups); n == 0 || groups[n-1].Group != rows.group[i] {

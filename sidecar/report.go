@@ -21,6 +21,7 @@ type made struct {
 
 	columns   [][]*wire.Column // of each segment: those that are a user's own
 	checksums []uint32         // of each segment, in runs with checksums
+	rules     arrowio.SchemaRules
 }
 
 // sealReport seals every descriptor of a report and checks what is in it, with the checksums that came along. Where that breaks a rule the
@@ -35,13 +36,15 @@ func sealReport(fds []int, report *wire.Report) *made {
 		ids:       make([]*wire.SegmentId, len(fds)),
 		columns:   make([][]*wire.Column, len(fds)),
 		checksums: report.GetChecksums(),
+		rules:     arrowio.DefaultRules(),
 	}
+	all.rules.Masked = report.GetMasked()
 	for i, fd := range fds {
 		segment, err := arrowio.Seal(fd)
 		if err == nil {
 			all.segments[i] = segment
 			if !report.GetColumns() {
-				names, types := arrowio.DefaultRules().Others(segment.Schema())
+				names, types := all.rules.Others(segment.Schema())
 				for k, name := range names {
 					all.columns[i] = append(all.columns[i], &wire.Column{Name: name, Type: types[k]})
 				}
@@ -50,7 +53,7 @@ func sealReport(fds []int, report *wire.Report) *made {
 				err = checkSum(fmt.Sprintf("segment %d of a report", i), segment, all.checksums[i])
 			}
 			if err == nil && !report.GetColumns() {
-				all.groups[i], err = arrowio.Summarize(segment, arrowio.DefaultRules())
+				all.groups[i], err = arrowio.Summarize(segment, all.rules)
 				var broken *arrowio.DataError
 				if errors.As(err, &broken) {
 					all.apart[i], err = true, nil
@@ -239,7 +242,7 @@ func (d *made) locate(at *wire.Locator, sum *wire.Summary, index int, group int6
 		return named(err)
 	}
 	defer own.Release()
-	groups, err := own.Summarize(arrowio.DefaultRules())
+	groups, err := own.Summarize(d.rules)
 	if err != nil {
 		return bridge.NewError(bridge.Data, fmt.Sprintf("outrider: group %d: %s", group, strings.TrimPrefix(err.Error(), "outrider: ")))
 	}

@@ -192,7 +192,7 @@ func (d *made) add(at *wire.Locator, sum *wire.Summary, index int, group int64, 
 		return named(err)
 	}
 	defer joined.Release()
-	groups, err := joined.Summarize(arrowio.DefaultRules())
+	groups, err := joined.Summarize(d.rules)
 	if err != nil {
 		return named(err)
 	}

@@ -5447,7 +5447,9 @@ type Report struct {
 	// Local hop only: the segments have columns that a stage adds to the rows that it was given.
 	Columns bool `protobuf:"varint,250,opt,name=columns,proto3" json:"columns,omitempty"`
 	// Local hop only: in runs with Config.checksums one for each of the frame's descriptors, as SegmentId.checksum.
-	Checksums     []uint32 `protobuf:"fixed32,300,rep,packed,name=checksums,proto3" json:"checksums,omitempty"`
+	Checksums []uint32 `protobuf:"fixed32,300,rep,packed,name=checksums,proto3" json:"checksums,omitempty"`
+	// Local hop only: whoever wrote the segments has looked at every value of their loss_mask, and it is 0 or 1. Else the sidecar looks.
+	Masked        bool `protobuf:"varint,375,opt,name=masked,proto3" json:"masked,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5508,6 +5510,13 @@ func (x *Report) GetChecksums() []uint32 {
 		return x.Checksums
 	}
 	return nil
+}
+
+func (x *Report) GetMasked() bool {
+	if x != nil {
+		return x.Masked
+	}
+	return false
 }
 
 // Parallel lists, rows [first_rows, first_rows + rows) of a segment each; `segments` counts the frame's descriptors.
@@ -10309,12 +10318,13 @@ const file_outrider_proto_rawDesc = "" +
 	"\x06counts\x18\x01 \x03(\v2\x18.outrider.v1.SampleCountR\x06counts\"W\n" +
 	"\vSampleCount\x12.\n" +
 	"\areceipt\x18\x01 \x01(\v2\x14.outrider.v1.ReceiptR\areceipt\x12\x18\n" +
-	"\asamples\x18\x02 \x01(\rR\asamples\"\xae\x01\n" +
+	"\asamples\x18\x02 \x01(\rR\asamples\"\xc7\x01\n" +
 	"\x06Report\x120\n" +
 	"\boutcomes\x18\x01 \x03(\v2\x14.outrider.v1.OutcomeR\boutcomes\x124\n" +
 	"\tsuccesses\x18x \x03(\v2\x16.outrider.v1.SuccessesR\tsuccesses\x12\x19\n" +
 	"\acolumns\x18\xfa\x01 \x01(\bR\acolumns\x12!\n" +
-	"\tchecksums\x18\xac\x02 \x03(\aB\x02\x10\x01R\tchecksums\"\xb1\x01\n" +
+	"\tchecksums\x18\xac\x02 \x03(\aB\x02\x10\x01R\tchecksums\x12\x17\n" +
+	"\x06masked\x18\xf7\x02 \x01(\bR\x06masked\"\xb1\x01\n" +
 	"\tSuccesses\x121\n" +
 	"\breceipts\x18x \x01(\v2\x15.outrider.v1.ReceiptsR\breceipts\x12\x1e\n" +
 	"\bsegments\x18y \x03(\rB\x02\x10\x01R\bsegments\x12!\n" +

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from itertools import accumulate, groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
@@ -31,6 +31,20 @@ _TOGETHER = 64
 """Groups that one report takes along; they are those that have finished while the last one was written."""
 _SHARED = 4 << 20
 """Bytes up to which groups share a segment: its memory goes when the last of them has settled."""
+
+
+class Written(NamedTuple):
+    """A segment, not sealed yet.
+
+    Attributes:
+        fd: The memfd.
+        checksum: Its CRC-32, if the run has checksums.
+        masked: Whether every `loss_mask` in it has been seen to be of 0 and 1.
+    """
+
+    fd: int
+    checksum: int | None
+    masked: bool
 
 
 @dataclass(eq=False)
@@ -154,7 +168,7 @@ def send(member: Member, together: Sequence[Finished]) -> None:
     try:
         for members in _bins([finished for finished in together if finished.kind == "success"]):
             try:
-                fd, checksum = _write(member, members)
+                written = _write(member, members)
             except Exception as error:
                 # Memory, descriptors: not the data's fault, so another attempt that does not count.
                 log.warning(
@@ -166,7 +180,7 @@ def send(member: Member, together: Sequence[Finished]) -> None:
                     report.ended(one.work, "retry", f"not written: {error}", one.answer)
                 continue
             ends = list(accumulate(one.count() for one in members))
-            report.succeeded([one.work for one in members], ends, fd, checksum, [one.answer for one in members])
+            report.succeeded([one.work for one in members], ends, written, [one.answer for one in members])
             if report.full:
                 report.send(member)
                 report = Report()
@@ -198,8 +212,7 @@ class Report:
         self,
         works: Sequence[Execution],
         ends: Sequence[int],
-        fd: int,
-        checksum: int | None,
+        written: Written,
         answers: Sequence[Future[Error | None]] = (),
     ) -> None:
         """Adds a segment, which becomes the report's to close.
@@ -207,14 +220,14 @@ class Report:
         Args:
             works: The groups in it, in the order of their rows.
             ends: Where the rows of each end.
-            fd: The memfd; it must have no other descriptor, because the sidecar seals it.
-            checksum: Of the segment; None in a run without.
+            written: The segment; its memfd must have no other descriptor, because the sidecar seals it.
             answers: Completed with the owner's word on each; may be left out.
         """
         number = len(self._fds)
-        self._fds.append(fd)
-        if checksum is not None:
-            self._message.checksums.append(checksum)
+        self._fds.append(written.fd)
+        if written.checksum is not None:
+            self._message.checksums.append(written.checksum)
+        self._message.masked = written.masked and (self._message.masked or number == 0)
         self._message.columns = works[0].adds
         starts = [0, *ends]
         first = 0
@@ -321,14 +334,14 @@ def _bins(finished: list[Finished]) -> list[list[Finished]]:
     return bins
 
 
-def _write(member: Member, members: Sequence[Finished]) -> tuple[int, int | None]:
+def _write(member: Member, members: Sequence[Finished]) -> Written:
     batches = [one.batch for one in members if one.batch is not None]
     if not batches:
         batches = [to_batch([row for one in members for row in one.rows])]
     return write(member, batches)
 
 
-def write(member: Member, batches: list[pa.RecordBatch]) -> tuple[int, int | None]:
+def write(member: Member, batches: list[pa.RecordBatch]) -> Written:
     """Writes a segment.
 
     Args:
@@ -336,8 +349,24 @@ def write(member: Member, batches: list[pa.RecordBatch]) -> tuple[int, int | Non
         batches: Its rows, of one schema.
 
     Returns:
-        The memfd, the caller's, and its checksum if the run has them.
+        The segment; its memfd is the caller's.
     """
+    schema, masked = batches[0].schema, all(_masked(batch) for batch in batches)
     if member.joined.checksums:
-        return write_checked(batches[0].schema, batches, "segment")
-    return write_stream(batches[0].schema, batches, "segment"), None
+        return Written(*write_checked(schema, batches, "segment"), masked)
+    return Written(write_stream(schema, batches, "segment"), None, masked)
+
+
+def _masked(batch: pa.RecordBatch) -> bool:
+    """Whether no value of `loss_mask` is other than 0 and 1; what is wrong the sidecar says, group by group.
+
+    Looked at here, where the bytes are written anyway, so that the sidecar need not read them again.
+    """
+    for place in batch.schema.get_all_field_indices("loss_mask"):
+        column = batch.column(place)
+        if not pa.types.is_list(column.type) or column.type.value_type != pa.uint8():
+            return False
+        values = column.flatten()
+        if values.null_count or (len(values) and values.to_numpy().max() > 1):
+            return False
+    return True

@@ -858,16 +858,18 @@ class SampleCount(_message.Message):
     def __init__(self, receipt: _Optional[_Union[Receipt, _Mapping]] = ..., samples: _Optional[int] = ...) -> None: ...
 
 class Report(_message.Message):
-    __slots__ = ["outcomes", "successes", "columns", "checksums"]
+    __slots__ = ["outcomes", "successes", "columns", "checksums", "masked"]
     OUTCOMES_FIELD_NUMBER: _ClassVar[int]
     SUCCESSES_FIELD_NUMBER: _ClassVar[int]
     COLUMNS_FIELD_NUMBER: _ClassVar[int]
     CHECKSUMS_FIELD_NUMBER: _ClassVar[int]
+    MASKED_FIELD_NUMBER: _ClassVar[int]
     outcomes: _containers.RepeatedCompositeFieldContainer[Outcome]
     successes: _containers.RepeatedCompositeFieldContainer[Successes]
     columns: bool
     checksums: _containers.RepeatedScalarFieldContainer[int]
-    def __init__(self, outcomes: _Optional[_Iterable[_Union[Outcome, _Mapping]]] = ..., successes: _Optional[_Iterable[_Union[Successes, _Mapping]]] = ..., columns: bool = ..., checksums: _Optional[_Iterable[int]] = ...) -> None: ...
+    masked: bool
+    def __init__(self, outcomes: _Optional[_Iterable[_Union[Outcome, _Mapping]]] = ..., successes: _Optional[_Iterable[_Union[Successes, _Mapping]]] = ..., columns: bool = ..., checksums: _Optional[_Iterable[int]] = ..., masked: bool = ...) -> None: ...
 
 class Successes(_message.Message):
     __slots__ = ["receipts", "segments", "first_rows", "rows", "prints"]

@@ -139,7 +139,7 @@ class Worker(Runner[Work]):
                 with contextlib.suppress(Stale):  # The answer to the report says of which.
                     yield Wait(asked)
         report = Report()
-        report.succeeded(works, ends, *write(self._member, [batch]))
+        report.succeeded(works, ends, write(self._member, [batch]))
         for work in works:
             work.begin_end()
         errors = yield Wait(report.send(self._member))
