@@ -10,7 +10,9 @@ import (
 	"maps"
 	"math"
 	"sync"
+	"time"
 
+	"github.com/cenkalti/backoff/v4"
 	"golang.org/x/sys/unix"
 
 	"outrider/bridge"
@@ -18,7 +20,8 @@ import (
 )
 
 const (
-	// shareTries is how often a fetch looks for its host's share: whoever had it may end at any time.
+	// shareTries is how often a fetch looks for its host's share, 30 ms in all: whoever had it may end at any time, and whoever has just
+	// got its name does not listen yet.
 	shareTries = 8
 	// forever is the rollout of what is needed as long as its process lives.
 	forever = math.MaxInt64
@@ -63,25 +66,32 @@ func (p *Process) fetchFar(access bridge.Access, from *wire.Endpoint, ids []*wir
 		return nil, bridge.NewError(bridge.Unsupported, fmt.Sprintf(
 			"outrider: session %016x is on another host (%s, this is %s) and has no Flight endpoint; see its sidecar's log for why", from.GetSession(), from.GetHost(), p.host))
 	}
-	for range shareTries {
-		s, err := p.shares.own(access, from)
-		var fds []int
-		switch {
-		case err != nil:
-			return nil, err
-		case s != nil:
-			fds, err = s.get(from, ids, rollout)
-		default:
-			fds, err = askShare(shareName(access.Token, from.GetSession()), access.Token, ids, rollout)
+	var fds []int
+	err := backoff.Retry(func() (err error) {
+		if fds, err = p.fetchShared(access, from, ids, rollout); err != nil && !errors.Is(err, errUnreachable) {
+			return backoff.Permanent(err)
 		}
-		if !errors.Is(err, errUnreachable) {
-			return fds, err
-		}
+		return err
+	}, backoff.WithMaxRetries(backoff.NewExponentialBackOff(backoff.WithInitialInterval(time.Millisecond)), shareTries-1))
+	if !errors.Is(err, errUnreachable) {
+		return fds, err
 	}
 	// A neighbour of another user has the name, or all of them keep ending.
 	alone := &share{access: access}
 	defer alone.close()
 	return alone.get(from, ids, rollout)
+}
+
+// fetchShared asks whichever process of this host has the share, this one if there is none.
+func (p *Process) fetchShared(access bridge.Access, from *wire.Endpoint, ids []*wire.SegmentId, rollout int64) ([]int, error) {
+	s, err := p.shares.own(access, from)
+	switch {
+	case err != nil:
+		return nil, err
+	case s != nil:
+		return s.get(from, ids, rollout)
+	}
+	return askShare(shareName(access.Token, from.GetSession()), access.Token, ids, rollout)
 }
 
 // own is this process's share of a holder, made if no process of this host has it; nil: another has.
