@@ -253,6 +253,10 @@ def _other(value: Any) -> Any:
         return value
     if isinstance(value, (list, tuple)) and not value:
         return _EMPTY
+    if isinstance(value, Mapping):
+        raise DataError(
+            f"expected a number, text, or a 1-d array of numbers, found a mapping; give each of {sorted(map(str, value))} as a column of its own"
+        )
     array = _array(value, "a number, text, or a 1-d array of numbers")
     if array.dtype.kind == "b":
         raise DataError("expected numbers or text, found bool; masks are uint8")

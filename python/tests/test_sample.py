@@ -105,6 +105,10 @@ WRONG = [
     ({"text": 3}, "column 'text': expected text, found 3 (int)"),
     ({"flag": True}, "column 'flag': expected numbers or text, found bool; masks are uint8"),
     (
+        {"columns": {"x": 1.0, "flag": 2}},
+        "column 'columns': expected a number, text, or a 1-d array of numbers, found a mapping; give each of ['flag', 'x'] as a column of its own",
+    ),
+    (
         {"image": np.zeros((2, 2))},
         "column 'image': expected a number, text, or a 1-d array of numbers, found float64 of shape [2, 2]",
     ),
