@@ -149,7 +149,8 @@ func fetchRowsFar(access bridge.Access, from *wire.Endpoint, at *wire.Locator) (
 	return fetched{fd, true}, nil
 }
 
-// joinRows puts the rows of one more segment beside all, which it releases; nothing is beside the first.
+// joinRows puts the rows of one more segment beside all, which it releases; nothing is beside the first. After an error all is what it
+// was, and still the caller's.
 func joinRows(all *arrowio.Columns, fd int, at *wire.Locator) (*arrowio.Columns, error) {
 	own, err := duplicate(fd)
 	if err != nil {
@@ -161,8 +162,11 @@ func joinRows(all *arrowio.Columns, fd int, at *wire.Locator) (*arrowio.Columns,
 	}
 	defer segment.Close()
 	more, err := segment.Columns(at.GetFirstRow(), at.GetRows())
-	if err != nil || all.Rows() == 0 {
-		return more, err
+	switch {
+	case err != nil:
+		return all, err
+	case all.Rows() == 0:
+		return more, nil
 	}
 	defer more.Release()
 	both, err := all.Join(more)
