@@ -1,6 +1,7 @@
 package sidecar
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -178,7 +179,8 @@ func (s *shim) kill() {
 	<-s.exit
 }
 
-var testRun = &wire.Run{Name: "test", Id: "00112233445566778899aabbccddeeff", Token: "0123456789abcdef0123456789abcdef"}
+// testRun has a token of this process, for the names of a host's shares come from it and two test processes may run at once.
+var testRun = &wire.Run{Name: "test", Id: "00112233445566778899aabbccddeeff", Token: fmt.Sprintf("%032x", os.Getpid())}
 
 func testAccess(t *testing.T) bridge.Access {
 	t.Helper()

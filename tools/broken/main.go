@@ -92,7 +92,7 @@ func (g guard) run(root, dir string, seeds int) (string, error) {
 	variants := "^(TestS10_0[35]_Stories|TestScriptsReadAsTheCommandDoes)" // the stories again and again: seconds, where the others take one
 	passes := [][]string{
 		{"./leases", "-rapid.checks=20", "-rapid.nofailfile", "-rapid.shrinktime=1s"},
-		{"./scheduler", "-skip=" + variants},
+		{"./scheduler", "-skip=" + variants, "-rapid.nofailfile", "-rapid.shrinktime=1s"},
 		{"./scheduler", "-run=" + variants},
 		{"./scheduler/simulate", fmt.Sprintf("-simulate.seeds=%d", seeds)},
 	}
