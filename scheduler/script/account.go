@@ -331,6 +331,9 @@ func (r *Runner) checkGrant(from *scheduler.Scheduler, e scheduler.Grant, offere
 	r.grants[key] = x
 	a := r.count(from)
 	a.granted(e.Assignment)
+	if offered {
+		return // nothing executes for it
+	}
 	st := from.Stats()
 	if n, limit := a.samples()-st.Stuck, st.Limits.Executing; n > limit && !r.cfg.Unowned {
 		r.broken("%s is granted with %d samples charged, executing=%d", r.receipt(x), n, limit)

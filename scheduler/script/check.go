@@ -3,6 +3,7 @@ package script
 import (
 	"bytes"
 	"errors"
+	"slices"
 
 	"outrider/leases"
 	"outrider/scheduler"
@@ -187,10 +188,33 @@ func (r *Runner) cmdStuck(*args) {
 	r.say("recovering %t, closing %t, %d trainers, %d of %d engines unconfirmed", st.Recovering, st.Closing, st.Trainers, st.Unconfirmed, st.Engines)
 }
 
-// checkLineage holds that a step trains no group that is in the weights already.
+// checkOffer holds what an offer is granted against the call: its own prompt, in the timeline and as of the version in which it came,
+// and nothing while a hold stands or no trainer can log it.
+func (r *Runner) checkOffer(from *scheduler.Scheduler, p *process, t scheduler.Ticket, a scheduler.Assignment) {
+	at := slices.IndexFunc(p.offers, func(o offer) bool { return o.ticket == t })
+	one, st := p.offers[at], from.Stats()
+	switch {
+	case !bytes.Equal(a.Pushed, one.push.Rows):
+		r.broken("k%d offers %s and is granted %s", t, r.pushes[one.push.ID], row(a))
+	case one.undone || a.Receipt.Timeline != st.Timeline:
+		r.broken("%s is granted to data of weights that the run has gone back from", r.receipt(a.Receipt))
+	case one.known && a.Version != one.version:
+		r.broken("%s counts as of version %d, its offer came at version %d", r.receipt(a.Receipt), a.Version, one.version)
+	case st.Holds > 0 || st.Trainers == 0:
+		r.broken("%s is granted with %d holds and %d trainers", r.receipt(a.Receipt), st.Holds, st.Trainers)
+	}
+}
+
+// checkLineage holds that a step trains no group, and no prompt under another number, that is in the weights already.
 func (r *Runner) checkLineage(p *process) {
-	in := map[int64]int64{}
+	in, pushed := map[int64]int64{}, map[string]int64{}
 	for _, s := range p.lineage {
+		for _, prompt := range s.prompts {
+			if before, twice := pushed[prompt]; twice && prompt != "" {
+				r.broken("prompt %s is in the weights of %s twice, by rollouts %d and %d", prompt, p.name, before, s.rollout)
+			}
+			pushed[prompt] = s.rollout
+		}
 		for _, g := range s.groups {
 			if before, twice := in[g]; twice {
 				r.broken("group %d is in the weights of %s twice, by rollouts %d and %d", g, p.name, before, s.rollout)

@@ -176,6 +176,9 @@ func (r *Runner) told(from *scheduler.Scheduler, e scheduler.Effect) string {
 				p.unsaid = p.unsaid || p.at > e.LastRollout
 				r.saysAgain(p)
 			}
+			if p.on == from {
+				p.undoOffers(e.Version)
+			}
 		}
 		return fmt.Sprintf("timeline %s version %d last rollout %d", r.timeline(e.Timeline), e.Version, e.LastRollout)
 	case scheduler.Announced:
@@ -211,6 +214,7 @@ func (r *Runner) step(admission uint64, rollout int64, slow bool) {
 		made := step{rollout: rollout}
 		for _, g := range r.given[admission].Groups {
 			made.groups = append(made.groups, g.Receipt.Group)
+			made.prompts = append(made.prompts, r.prompt(g.Receipt))
 		}
 		p.lineage = append(p.lineage, made)
 		r.checkLineage(p)

@@ -57,6 +57,7 @@ type process struct {
 type step struct {
 	rollout int64
 	groups  []int64
+	prompts []string // of them, when they were pushed
 }
 
 // checkpoint is what a trainer saves: its weights (by their lineage) and the run's state.

@@ -15,12 +15,12 @@ func (r *Runner) cmdPush(a *args) {
 	content, wait, size := a.number("content", 1), !a.flag("no-wait"), a.number("size", 0)
 	var pushes []leases.Push
 	for len(a.words) > 0 {
-		pushes = append(pushes, r.prompt(a.word("an id"), content, size))
+		pushes = append(pushes, r.pushOf(a.word("an id"), content, size))
 	}
 	r.push(p, pushes, wait)
 }
 
-func (r *Runner) prompt(id string, content, size int64) leases.Push {
+func (r *Runner) pushOf(id string, content, size int64) leases.Push {
 	rows := fmt.Sprintf("%s/%d", id, content)
 	rows += strings.Repeat(" ", max(0, int(size)-len(rows)))
 	one := leases.Push{ID: leases.NamePush([]byte(id)), Digest: [16]byte{byte(content)}, Rows: []byte(rows)}
@@ -56,6 +56,11 @@ func (r *Runner) pushAgain(p *process) {
 type offer struct {
 	ticket scheduler.Ticket
 	push   leases.Push
+	// version was announced when it came, unless its owner had not learned that.
+	version int64
+	known   bool
+	// undone says that the run has gone back behind that version since.
+	undone bool
 }
 
 func (p *process) offering(t scheduler.Ticket) bool {
@@ -65,12 +70,12 @@ func (p *process) offering(t scheduler.Ticket) bool {
 func (r *Runner) cmdOffer(a *args) {
 	p := r.find(a.word("a worker"))
 	content, wait, size := a.number("content", 1), !a.flag("no-wait"), a.number("size", 0)
-	r.offer(p, r.prompt(a.word("an id"), content, size), wait)
+	r.offer(p, r.pushOf(a.word("an id"), content, size), wait)
 }
 
 func (r *Runner) offer(p *process, push leases.Push, wait bool) {
-	t := r.calls(p)
-	p.offers = append(p.offers, offer{t, push})
+	t, st := r.calls(p), r.owner.Stats()
+	p.offers = append(p.offers, offer{ticket: t, push: push, version: st.Announced, known: st.Timeline != (leases.Timeline{})})
 	r.owner.Offer(t, p.member.Session, push, wait)
 	r.waits(t)
 }
@@ -82,9 +87,17 @@ func (r *Runner) offered(from *scheduler.Scheduler, p *process, e scheduler.Answ
 		r.granted(g.Assignment)
 		r.count(from).offered(g.Assignment)
 		r.checkGrant(from, g, true)
+		r.checkOffer(from, p, e.Ticket, g.Assignment)
 	}
 	if p.on == from {
 		r.send(from, p.member.Session, e)
+	}
+}
+
+// undoOffers marks what waits with data of later weights than those that the run has gone back to.
+func (p *process) undoOffers(version int64) {
+	for i := range p.offers {
+		p.offers[i].undone = p.offers[i].undone || p.offers[i].known && p.offers[i].version > version
 	}
 }
 
@@ -125,6 +138,15 @@ func (r *Runner) letGo(ids []leases.PushID) string {
 		}
 	}
 	return "let go " + strings.Join(names, ",")
+}
+
+// prompt is what an execution was given of a stream, "" when it is of another source.
+func (r *Runner) prompt(x leases.Receipt) string {
+	i, known := r.places[runOf(x)]
+	if !known || !r.cfg.Source.Stream {
+		return ""
+	}
+	return row(r.executions[i])
 }
 
 // row names a group's prompt.
