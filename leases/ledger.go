@@ -52,6 +52,9 @@ type Ledger struct {
 	former        Timeline
 	formerVersion int64
 	counter       uint64 // executions and admissions given in this life
+	// learned counts the groups of a stream that base and log had when this life began. Those of a former life from there on were in a
+	// log that is lost, if in any: their numbers go to whatever prompts arrive.
+	learned int64
 
 	// Every group below cursor is in exactly one of settled, live, replay, resting and away; none at or above it is.
 	cursor  int64
@@ -172,6 +175,7 @@ func Restore(p Params, term Term, base []byte, log []Entry) (*Ledger, error) {
 		return nil, err
 	}
 	l.beyond = max(0, l.cursor-l.total())
+	l.learned = l.total()
 	return l, nil
 }
 

@@ -114,7 +114,7 @@ func (l *Ledger) StageReceipt(g *Group, session Session) Receipt {
 }
 
 // Adopt takes over an execution that a former life of the owner dispatched, if its timeline is this one's and its
-// group is neither settled nor reserved. version is what it was charged at dispatch, newest the newest version that it
+// group is neither settled nor reserved; of a stream, if base or log have its number: any other may be another prompt's here. version is what it was charged at dispatch, newest the newest version that it
 // may have used: when a run was started from state bytes, work of their timeline goes on under a receipt of this one as
 // long as newest is not above the version announced in them. Errors: ErrStale.
 func (l *Ledger) Adopt(r Receipt, version, newest int64) (*Group, error) {
@@ -132,6 +132,8 @@ func (l *Ledger) Adopt(r Receipt, version, newest int64) (*Group, error) {
 		why = fmt.Sprintf("the run is in timeline %s", l.timeline)
 	case r.Group < 0 || r.Group >= l.total() || r.Group-l.cursor > maxAhead:
 		why = "there is no such group"
+	case l.stream != nil && r.Group >= l.learned && !again:
+		why = "no log that was found has its prompt"
 	case l.settled.contains(r.Group):
 		why = "the group has settled"
 	case l.isAway(r.Group):

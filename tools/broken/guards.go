@@ -9,6 +9,7 @@ var guards = []guard{
 	{"adoption: not from another timeline", "leases/reserve.go", "case r.Timeline != l.timeline && (r.Timeline != l.former || l.former == Timeline{}):", "case false:"},
 	{"adoption: not what later weights made", "leases/reserve.go", "&& newest > l.formerVersion:", "&& false:"},
 	{"adoption: not what has settled", "leases/reserve.go", "case l.settled.contains(r.Group):", "case false:"},
+	{"adoption: not under a number that no log has", "leases/reserve.go", "&& r.Group >= l.learned && !again:", "&& false:"},
 	{"adoption: not what runs elsewhere", "leases/reserve.go", "case l.Find(r.Group) != nil:", "case false:"},
 	{"attempt: a requeue counts up", "leases/become.go", "r.attempt+1, r.failures", "r.attempt, r.failures"},
 	{"data attempts are bounded", "leases/finish.go", "if int(g.failures)+1 < rules.MaxAttempts {", "if true {"},
