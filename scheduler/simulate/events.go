@@ -37,6 +37,7 @@ var (
 		{"a worker comes back", 30, (*world).returnWorker},
 		{"ranks come back", 40, func(w *world) { w.job.attach() }},
 		{"prompts are pushed", 60, (*world).push},
+		{"a group is offered", 60, (*world).offer},
 		{"all prompts are pushed", 4, (*world).pushAll},
 		{"the data source answers", 40, (*world).sourceAnswers},
 	}

@@ -17,6 +17,8 @@ type settings struct {
 	pace   bool
 	source string // table, stream or pulled
 	rows   int    // of a table, or prompts, or groups of a data source
+	// offers says that workers make groups of a stream by themselves.
+	offers bool
 	// keyed workers make the rows, and say what they made.
 	keyed bool
 	// stages are what every group goes through after its generation.
@@ -103,6 +105,7 @@ func drawSettings(r *random) settings {
 func (s *settings) drawSource(r *random, say func(string, ...any), rows int) {
 	s.source, s.rows = choose(r, "table", "table", "stream", "pulled"), rows
 	if s.source == "stream" {
+		s.offers = r.one(2)
 		say("stream waiting=%d", s.batch+r.pick(rows))
 		return
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"outrider/scheduler"
+	"outrider/scheduler/script"
 )
 
 // pushing is what the producers of a stream do. They know all its prompts, and push them in any order and as often as they like.
@@ -29,6 +30,10 @@ func (w *world) push() {
 	if w.source != "stream" {
 		return
 	}
+	if w.offers && !w.random.one(4) { // most prompts are known to who offers them only
+		w.offer()
+		return
+	}
 	n := w.any(w.producers, attached)
 	if n == "" || w.random.one(20) {
 		w.joinProducer()
@@ -39,6 +44,21 @@ func (w *world) push() {
 		noWait = " no-wait"
 	}
 	w.do("push %s%s%s", n, w.prompts(w.random.pick(w.rows), w.random.between(1, w.batch)), noWait)
+}
+
+// offer lets workers that generate offer groups that they have made by themselves, known or not.
+func (w *world) offer() {
+	for range w.random.between(1, 3) {
+		n := w.any(w.workers, func(v script.View) bool { return v.Attached && w.stage[v.Name] == "" })
+		if !w.offers || n == "" {
+			return
+		}
+		noWait := ""
+		if w.random.one(4) {
+			noWait = " no-wait"
+		}
+		w.say(n, "offer %s%s%s", n, w.prompts(w.random.pick(w.rows), 1), noWait)
+	}
 }
 
 // joinProducer brings back one that was cut off, or a new one.
@@ -57,7 +77,7 @@ func (w *world) joinProducer() string {
 
 // pushAll pushes every prompt, as a producer does that starts anew. When all of them have been taken, it ends the stream.
 func (w *world) pushAll() {
-	if w.source != "stream" {
+	if w.source != "stream" || w.offers && !w.calm && !w.random.one(4) {
 		return
 	}
 	n := w.any(w.producers, attached)

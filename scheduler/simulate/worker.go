@@ -25,7 +25,11 @@ func (w *world) addWorker() {
 	case !w.random.one(4):
 		kind = " engine"
 	}
-	w.do("worker %s slow process=%s slots=%d host=host%d%s", name, name, w.random.between(1, 6), w.random.pick(2), kind)
+	least := 1
+	if w.offers { // it may take no groups
+		least = 0
+	}
+	w.do("worker %s slow process=%s slots=%d host=host%d%s", name, name, w.random.between(least, 6), w.random.pick(2), kind)
 	w.workers = append(w.workers, name)
 	w.stage[name] = stage
 }
