@@ -117,6 +117,9 @@ func (p *Process) fetch(access bridge.Access, from *wire.Endpoint, ids []*wire.S
 }
 
 func (p *Process) fetchNear(token string, from *wire.Endpoint, ids []*wire.SegmentId) ([]int, error) {
+	if fds, ok := openHeld(from.GetPid(), ids); ok {
+		return fds, nil
+	}
 	peer := p.peers.of(from.GetSocket())
 	peer.mu.Lock()
 	defer peer.mu.Unlock()

@@ -51,21 +51,21 @@ func possessionsOf(t *testing.T, shims ...*shim) possessions {
 func (p possessions) left(t *testing.T) []string {
 	t.Helper()
 	var all []string
-	look := func(pattern string, column int, of map[string]bool) {
+	look := func(pattern, kind string, column int, of map[string]bool) {
 		tables, err := filepath.Glob(pattern)
 		require.NoError(t, err)
 		for _, table := range tables {
 			lines, _ := os.ReadFile(table) // its process may have ended
 			for line := range strings.Lines(string(lines)) {
-				if words := strings.Fields(line); len(words) > column && of[words[column]] {
+				if words := strings.Fields(line); len(words) > column && of[words[column]] && strings.Contains(line, kind) {
 					all = append(all, table+": "+strings.TrimSpace(line))
 				}
 			}
 		}
 	}
-	look("/proc/net/unix", 6, p.sockets)
-	look("/proc/net/tcp*", 9, p.sockets)
-	look("/proc/[0-9]*/maps", 4, p.memory)
+	look("/proc/net/unix", "", 6, p.sockets)
+	look("/proc/net/tcp*", "", 9, p.sockets)
+	look("/proc/[0-9]*/maps", "/memfd:", 4, p.memory) // a file on a disk may have the same inode
 	fds, err := filepath.Glob("/proc/[0-9]*/fd/*")
 	require.NoError(t, err)
 	for _, fd := range fds {

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"fmt"
+	"os"
 	"slices"
 	"time"
 
@@ -74,7 +75,7 @@ func (p *Process) join(frame *wire.Frame, join *wire.Join) {
 	m.stopped, m.stop = context.WithCancel(context.Background())
 	m.retry = backoff.NewExponentialBackOff(backoff.WithInitialInterval(50*time.Millisecond), backoff.WithMaxInterval(2*time.Second), backoff.WithMaxElapsedTime(0))
 	join.Session, join.Pid = m.session, int64(p.config.Parent)
-	join.Endpoint = &wire.Endpoint{Session: m.session, Host: p.host, Socket: p.listener.Name(), Memory: uint64(node.Memory())}
+	join.Endpoint = &wire.Endpoint{Session: m.session, Host: p.host, Socket: p.listener.Name(), Pid: uint32(os.Getpid()), Memory: uint64(node.Memory())}
 	switch {
 	case join.GetWorker() != nil:
 		m.work = newWork()

@@ -86,6 +86,9 @@ func (m *member) report(frame *wire.Frame, data *made) {
 	for i := range data.segments {
 		m.work.number++
 		data.ids[i] = &wire.SegmentId{Holder: m.session, Number: m.work.number}
+		if data.segments[i] != nil {
+			nameMemory(data.ids[i], data.segments[i].Fd())
+		}
 		if i < len(data.checksums) {
 			data.ids[i].Checksum = &data.checksums[i]
 		}

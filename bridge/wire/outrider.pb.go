@@ -2071,7 +2071,10 @@ type SegmentId struct {
 	Holder uint64                 `protobuf:"fixed64,1,opt,name=holder,proto3" json:"holder,omitempty"`
 	Number uint64                 `protobuf:"varint,2,opt,name=number,proto3" json:"number,omitempty"`
 	// CRC-32 of the segment, as zlib's, from who wrote it; only in runs with Config.checksums.
-	Checksum      *uint32 `protobuf:"fixed32,300,opt,name=checksum,proto3,oneof" json:"checksum,omitempty"`
+	Checksum *uint32 `protobuf:"fixed32,300,opt,name=checksum,proto3,oneof" json:"checksum,omitempty"`
+	// Where its holder has it: file descriptor and inode of the memfd. 0: not said.
+	Fd            uint32 `protobuf:"varint,376,opt,name=fd,proto3" json:"fd,omitempty"`
+	Inode         uint64 `protobuf:"varint,377,opt,name=inode,proto3" json:"inode,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2123,6 +2126,20 @@ func (x *SegmentId) GetNumber() uint64 {
 func (x *SegmentId) GetChecksum() uint32 {
 	if x != nil && x.Checksum != nil {
 		return *x.Checksum
+	}
+	return 0
+}
+
+func (x *SegmentId) GetFd() uint32 {
+	if x != nil {
+		return x.Fd
+	}
+	return 0
+}
+
+func (x *SegmentId) GetInode() uint64 {
+	if x != nil {
+		return x.Inode
 	}
 	return 0
 }
@@ -2215,7 +2232,9 @@ type Endpoint struct {
 	// host:port of its Flight service, whose ticket is a Locator; empty: it has none, because it neither makes segments nor keeps them.
 	Address string `protobuf:"bytes,4,opt,name=address,proto3" json:"address,omitempty"`
 	// In a Join only: bytes that processes here may use, by the container's limit or the node's memory. 0: unknown.
-	Memory        uint64 `protobuf:"varint,70,opt,name=memory,proto3" json:"memory,omitempty"`
+	Memory uint64 `protobuf:"varint,70,opt,name=memory,proto3" json:"memory,omitempty"`
+	// Of the sidecar, in its own PID namespace; 0: not said.
+	Pid           uint32 `protobuf:"varint,378,opt,name=pid,proto3" json:"pid,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2281,6 +2300,13 @@ func (x *Endpoint) GetAddress() string {
 func (x *Endpoint) GetMemory() uint64 {
 	if x != nil {
 		return x.Memory
+	}
+	return 0
+}
+
+func (x *Endpoint) GetPid() uint32 {
+	if x != nil {
+		return x.Pid
 	}
 	return 0
 }
@@ -10055,24 +10081,27 @@ const file_outrider_proto_rawDesc = "" +
 	"\x05group\x18\x02 \x01(\x03R\x05group\x12\x18\n" +
 	"\aattempt\x18\x03 \x01(\rR\aattempt\x12\x1c\n" +
 	"\texecution\x18\x04 \x01(\x04R\texecution\x12\x16\n" +
-	"\x06worker\x18\x05 \x01(\x06R\x06worker\"j\n" +
+	"\x06worker\x18\x05 \x01(\x06R\x06worker\"\x92\x01\n" +
 	"\tSegmentId\x12\x16\n" +
 	"\x06holder\x18\x01 \x01(\x06R\x06holder\x12\x16\n" +
 	"\x06number\x18\x02 \x01(\x04R\x06number\x12 \n" +
-	"\bchecksum\x18\xac\x02 \x01(\aH\x00R\bchecksum\x88\x01\x01B\v\n" +
+	"\bchecksum\x18\xac\x02 \x01(\aH\x00R\bchecksum\x88\x01\x01\x12\x0f\n" +
+	"\x02fd\x18\xf8\x02 \x01(\rR\x02fd\x12\x15\n" +
+	"\x05inode\x18\xf9\x02 \x01(\x04R\x05inodeB\v\n" +
 	"\t_checksum\"\xb6\x01\n" +
 	"\aLocator\x120\n" +
 	"\asegment\x18\x01 \x01(\v2\x16.outrider.v1.SegmentIdR\asegment\x12\x1b\n" +
 	"\tfirst_row\x18\x02 \x01(\x03R\bfirstRow\x12\x12\n" +
 	"\x04rows\x18\x03 \x01(\x03R\x04rows\x12\x17\n" +
 	"\x06keeper\x18\xf0\x01 \x01(\x06R\x06keeper\x12/\n" +
-	"\acolumns\x18\xfa\x01 \x03(\v2\x14.outrider.v1.LocatorR\acolumns\"\x82\x01\n" +
+	"\acolumns\x18\xfa\x01 \x03(\v2\x14.outrider.v1.LocatorR\acolumns\"\x95\x01\n" +
 	"\bEndpoint\x12\x18\n" +
 	"\asession\x18\x01 \x01(\x06R\asession\x12\x12\n" +
 	"\x04host\x18\x02 \x01(\tR\x04host\x12\x16\n" +
 	"\x06socket\x18\x03 \x01(\tR\x06socket\x12\x18\n" +
 	"\aaddress\x18\x04 \x01(\tR\aaddress\x12\x16\n" +
-	"\x06memory\x18F \x01(\x04R\x06memory\"d\n" +
+	"\x06memory\x18F \x01(\x04R\x06memory\x12\x11\n" +
+	"\x03pid\x18\xfa\x02 \x01(\rR\x03pid\"d\n" +
 	"\x03Run\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\tR\x02id\x12\x14\n" +

@@ -276,14 +276,18 @@ class Receipt(_message.Message):
     def __init__(self, timeline: _Optional[_Union[Timeline, _Mapping]] = ..., group: _Optional[int] = ..., attempt: _Optional[int] = ..., execution: _Optional[int] = ..., worker: _Optional[int] = ...) -> None: ...
 
 class SegmentId(_message.Message):
-    __slots__ = ["holder", "number", "checksum"]
+    __slots__ = ["holder", "number", "checksum", "fd", "inode"]
     HOLDER_FIELD_NUMBER: _ClassVar[int]
     NUMBER_FIELD_NUMBER: _ClassVar[int]
     CHECKSUM_FIELD_NUMBER: _ClassVar[int]
+    FD_FIELD_NUMBER: _ClassVar[int]
+    INODE_FIELD_NUMBER: _ClassVar[int]
     holder: int
     number: int
     checksum: int
-    def __init__(self, holder: _Optional[int] = ..., number: _Optional[int] = ..., checksum: _Optional[int] = ...) -> None: ...
+    fd: int
+    inode: int
+    def __init__(self, holder: _Optional[int] = ..., number: _Optional[int] = ..., checksum: _Optional[int] = ..., fd: _Optional[int] = ..., inode: _Optional[int] = ...) -> None: ...
 
 class Locator(_message.Message):
     __slots__ = ["segment", "first_row", "rows", "keeper", "columns"]
@@ -300,18 +304,20 @@ class Locator(_message.Message):
     def __init__(self, segment: _Optional[_Union[SegmentId, _Mapping]] = ..., first_row: _Optional[int] = ..., rows: _Optional[int] = ..., keeper: _Optional[int] = ..., columns: _Optional[_Iterable[_Union[Locator, _Mapping]]] = ...) -> None: ...
 
 class Endpoint(_message.Message):
-    __slots__ = ["session", "host", "socket", "address", "memory"]
+    __slots__ = ["session", "host", "socket", "address", "memory", "pid"]
     SESSION_FIELD_NUMBER: _ClassVar[int]
     HOST_FIELD_NUMBER: _ClassVar[int]
     SOCKET_FIELD_NUMBER: _ClassVar[int]
     ADDRESS_FIELD_NUMBER: _ClassVar[int]
     MEMORY_FIELD_NUMBER: _ClassVar[int]
+    PID_FIELD_NUMBER: _ClassVar[int]
     session: int
     host: str
     socket: str
     address: str
     memory: int
-    def __init__(self, session: _Optional[int] = ..., host: _Optional[str] = ..., socket: _Optional[str] = ..., address: _Optional[str] = ..., memory: _Optional[int] = ...) -> None: ...
+    pid: int
+    def __init__(self, session: _Optional[int] = ..., host: _Optional[str] = ..., socket: _Optional[str] = ..., address: _Optional[str] = ..., memory: _Optional[int] = ..., pid: _Optional[int] = ...) -> None: ...
 
 class Run(_message.Message):
     __slots__ = ["name", "id", "token", "tls"]
