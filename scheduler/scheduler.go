@@ -66,7 +66,7 @@ type Scheduler struct {
 	bereft      []bereft
 	creditSeq   uint64 // counts credits
 
-	saidWaits    string // what the first waiting take lacked, as last logged
+	saidWaits    string // what the first waiting take lacked, as last logged, without the numbers in it
 	limits       Limits
 	saidLimits   bool
 	firstFailure string

@@ -100,15 +100,26 @@ func (s *Scheduler) missingRanks() string {
 	return strings.Join(missing, ", ") + " not attached"
 }
 
-// sayWaits logs what a take waits for, once for each different lack.
+// sayWaits logs what a take waits for, once for each different lack. One that differs from the last in its numbers only is the
+// same: they may change with every group that is finished.
 func (s *Scheduler) sayWaits() {
 	lack := s.waitsFor()
-	if lack == s.saidWaits {
+	words := withoutNumbers(lack)
+	if words == s.saidWaits {
 		return
 	}
-	s.saidWaits = lack
+	s.saidWaits = words
 	// Holds and pace are somebody's own doing, a run that begins has no workers yet, and the end of a source is no surprise.
 	if lack != "" && len(s.holds) == 0 && s.ledger != nil && len(s.workers) > 0 && (s.ledger.Available() && !s.paced() || !s.whole()) {
 		s.log(Warn, "a take waits and nothing runs for it", "lack", lack)
 	}
+}
+
+func withoutNumbers(text string) string {
+	return strings.Map(func(r rune) rune {
+		if '0' <= r && r <= '9' {
+			return -1
+		}
+		return r
+	}, text)
 }
