@@ -117,15 +117,18 @@ func (s *Scheduler) watchProgress() {
 	v.pause = min(2*v.pause, stallSlowest*first)
 	v.warnAt = s.now + v.pause
 	kv := []any{
-		"for", s.now - v.quietSince, "reserved", s.ledger.Count(leases.Reserved), "executing", s.ledger.Count(leases.Executing),
+		"for", (s.now - v.quietSince).Round(time.Millisecond), "reserved", s.ledger.Count(leases.Reserved), "executing", s.ledger.Count(leases.Executing),
 		"terminal", s.ledger.Count(leases.Terminal), "completed", s.ledger.Count(leases.Completed), "leased", s.ledger.Count(leases.Leased),
 		"resting", s.ledger.Resting(), "stuck_samples", s.running.stuck, "workers", len(s.workers), "waiting_takes", len(s.takes), "holds", len(s.holds),
 	}
 	for e := range s.running.all() {
 		if e.group != nil {
-			kv = append(kv, "oldest_execution", e.receipt.Execution, "group", e.receipt.Group, "worker", e.m.session, "name", e.m.name, "age", s.now-e.begun)
+			kv = append(kv, "oldest_execution", e.receipt.Execution, "group", e.receipt.Group, "worker", e.m.session, "name", e.m.name, "age", (s.now - e.begun).Round(time.Millisecond))
 			break
 		}
+	}
+	if id, st := s.firstAtStage(); st != nil {
+		kv = append(kv, "stage", s.cfg.Stages[st.stage], "stage_has", id, "member", st.m.session, "member_name", st.m.name)
 	}
 	if lack := s.waitsFor(); lack != "" {
 		kv = append(kv, "waits_for", lack)

@@ -337,6 +337,16 @@ func (s *Scheduler) unstaffed() string {
 	return ""
 }
 
+// firstAtStage is the first group, in the source's order, that a member of a stage has.
+func (s *Scheduler) firstAtStage() (first int64, found *staged) {
+	for id, st := range s.stages.of {
+		if st.m != nil && (found == nil || id < first) {
+			first, found = id, st
+		}
+	}
+	return first, found
+}
+
 // verifyStages recounts the groups at stages.
 func (s *Scheduler) verifyStages() error {
 	waiting, running, through := make([]int, len(s.cfg.Stages)), map[*member]int64{}, 0
