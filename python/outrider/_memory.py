@@ -109,10 +109,13 @@ def read_stream(fd: int) -> list[pa.RecordBatch]:
     source = pa.BufferReader(buffer)
     source.seek(head)
     batches = []
-    with contextlib.suppress(EOFError):  # the end marker
-        while True:
-            batches.append(pa.ipc.read_record_batch(pa.ipc.read_message(source), schema))
+    while buffer.size - source.tell() > _MARKER:
+        batches.append(pa.ipc.read_record_batch(pa.ipc.read_message(source), schema))
     return batches
+
+
+_MARKER = 8
+"""Bytes of a stream's end marker, behind which a sealed segment has none."""
 
 
 def _opened(buffer: pa.Buffer) -> tuple[int, pa.Schema | None]:

@@ -320,6 +320,8 @@ def _warn(refused: Sequence[tuple[Execution, Error]]) -> None:
 
 def _bins(finished: list[Finished]) -> list[list[Finished]]:
     """Groups that share a segment: equal columns, and small enough together."""
+    if len(finished) == 1:
+        return [finished]
     open_bins: dict[Any, tuple[list[Finished], int]] = {}
     bins: list[list[Finished]] = []
     for one in finished:
