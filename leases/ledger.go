@@ -52,8 +52,9 @@ type Ledger struct {
 	former        Timeline
 	formerVersion int64
 	counter       uint64 // executions and admissions given in this life
-	// learned counts the groups of a stream that base and log had when this life began. Those of a former life from there on were in a
-	// log that is lost, if in any: their numbers go to whatever prompts arrive.
+	// learned counts the groups of a stream whose numbers this life has of a former one: those of base and log, or of state bytes those
+	// that were reserved when their rollout was committed. What came later to the life that gave the bytes may be of another timeline.
+	// From there on the numbers of a former life were in a log that is lost, if in any: they go to whatever prompts arrive.
 	learned int64
 
 	// Every group below cursor is in exactly one of settled, live, replay, resting and away; none at or above it is.
@@ -132,6 +133,7 @@ func New(p Params, term Term, state []byte) (*Ledger, error) {
 		}
 		// What came after the cut may live on somewhere in the cut's own timeline, so this one needs another.
 		l.former, l.formerVersion = l.timeline, l.announced.version
+		l.learned = min(l.learned, l.cursor)
 		l.timeline = Timeline{Number: l.timeline.Number + 1, Origin: term}
 		l.Start()
 		return l, nil

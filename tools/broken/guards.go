@@ -10,6 +10,7 @@ var guards = []guard{
 	{"adoption: not what later weights made", "leases/reserve.go", "&& newest > l.formerVersion:", "&& false:"},
 	{"adoption: not what has settled", "leases/reserve.go", "case l.settled.contains(r.Group):", "case false:"},
 	{"adoption: not under a number that no log has", "leases/reserve.go", "&& r.Group >= l.learned && !again:", "&& false:"},
+	{"adoption: of state bytes, not under a number that came after their rollout", "leases/ledger.go", "l.learned = min(l.learned, l.cursor)", "l.learned = max(l.learned, l.cursor)"},
 	{"adoption: not what runs elsewhere", "leases/reserve.go", "case l.Find(r.Group) != nil:", "case false:"},
 	{"attempt: a requeue counts up", "leases/become.go", "r.attempt+1, r.failures", "r.attempt, r.failures"},
 	{"data attempts are bounded", "leases/finish.go", "if int(g.failures)+1 < rules.MaxAttempts {", "if true {"},
